@@ -1,0 +1,2 @@
+//! warena
+#![no_std]

@@ -1,0 +1,1 @@
+//! Placeholder replaced by the first real module of this crate.
