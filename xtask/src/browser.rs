@@ -6,7 +6,9 @@ use crate::process::{ask, command, find};
 
 /// Chromium or Chrome, whichever is on the `PATH`.
 pub fn chrome() -> Option<PathBuf> {
-    ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|name| find(name))
+    ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .find_map(|name| find(name))
 }
 
 /// The driver of [`chrome`], when it is of the same major version (others refuse to work).
@@ -19,12 +21,15 @@ pub fn chromedriver() -> Option<PathBuf> {
 
 /// Firefox.
 pub fn firefox() -> Option<PathBuf> {
-    ["firefox-esr", "firefox"].iter().find_map(|name| find(name))
+    ["firefox-esr", "firefox"]
+        .iter()
+        .find_map(|name| find(name))
 }
 
 /// The first number in "Chromium 156.0.8078.114 built on Debian …".
 fn major(version: &str) -> Option<u32> {
-    version
-        .split_whitespace()
-        .find_map(|word| word.split_once('.').and_then(|(first, _)| first.parse().ok()))
+    version.split_whitespace().find_map(|word| {
+        word.split_once('.')
+            .and_then(|(first, _)| first.parse().ok())
+    })
 }

@@ -106,6 +106,8 @@ impl CargoTool {
                 .context("no home folder: set HOME, or XDG_CACHE_HOME to where tools may be kept")?
                 .join(".cache"),
         };
-        Ok(base.join("warena/tools").join(format!("{}-{version}", self.package())))
+        Ok(base
+            .join("warena/tools")
+            .join(format!("{}-{version}", self.package())))
     }
 }

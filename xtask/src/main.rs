@@ -1,17 +1,22 @@
 //! The command line of the project: `cargo xtask <command>`.
 //!
-//! One file per command (`setup.rs`, …) and one per thing they use. A newcomer compiles this
-//! first, so it has few dependencies.
+//! One file per command (`setup`, `pack`, `web`, `test`, `bench`) and one per thing that they use.
+//! A newcomer compiles this first, so its dependencies are few and light.
 
 mod apt;
+mod bench;
 mod browser;
 mod cargo_tool;
+mod lock;
 mod need;
 mod npm;
+mod pack;
 mod process;
 mod setup;
 mod step;
+mod test;
 mod toolchain;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -20,13 +25,26 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
 const HELP: &str = "\
+cargo xtask web [--port N] [--no-open]
+    builds the package and serves the visualiser on 127.0.0.1; prints its URL
+    (port 5180 or the next free one)
+cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
+    runs these suites of tests; all when none is named
+cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
+    the benchmarks, natively or as WebAssembly in Node
+cargo xtask pack
+    builds the npm package target/npm/warena-<version>.tgz
 cargo xtask setup [--check]
-    installs what is missing; --check only says what that is (exit code 1 if anything)
+    installs what any of these needs; --check only says what is missing (exit code 1 if anything)
+
+Every command first installs what it needs and does not find: Rust with the standard library's
+source, wasm-bindgen, wasm-pack, npm packages, browsers and their drivers.
 ";
 
 fn main() -> ExitCode {
     match run() {
-        Ok(code) => code,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -34,30 +52,80 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<ExitCode> {
+/// Does what the arguments say; `false` when that came out badly without being an error.
+fn run() -> Result<bool> {
     let mut arguments = lexopt::Parser::from_env();
-    match arguments.next()? {
-        Some(Value(name)) if name == "setup" => {
+    let command = match arguments.next()? {
+        Some(Value(name)) => name.string()?,
+        Some(Long("help") | Short('h')) | None => return help(),
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    match command.as_str() {
+        "setup" => {
             let mut check = false;
             while let Some(argument) = arguments.next()? {
                 match argument {
                     Long("check") => check = true,
+                    Long("help") | Short('h') => return help(),
                     other => return Err(other.unexpected().into()),
                 }
             }
             if check {
-                let complete = setup::check(&setup::everything())?;
-                return Ok(if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+                return setup::check(&setup::everything());
             }
             setup::ensure(&setup::everything())?;
             println!("ready");
-            Ok(ExitCode::SUCCESS)
         }
-        Some(Long("help") | Short('h')) | None => {
-            print!("{HELP}");
-            Ok(ExitCode::SUCCESS)
+        "pack" => {
+            match arguments.next()? {
+                None => {}
+                Some(Long("help") | Short('h')) => return help(),
+                Some(other) => return Err(other.unexpected().into()),
+            }
+            let tarball = pack::pack(&setup::ensure(need::PACK)?)?;
+            println!("{}", tarball.path.display());
         }
-        Some(Value(name)) => bail!("no command {name:?}; see cargo xtask --help"),
-        Some(other) => Err(other.unexpected().into()),
+        "web" => {
+            let mut options = web::Options::default();
+            while let Some(argument) = arguments.next()? {
+                match argument {
+                    Long("port") => options.port = Some(arguments.value()?.parse()?),
+                    Long("no-open") => options.no_open = true,
+                    Long("help") | Short('h') => return help(),
+                    other => return Err(other.unexpected().into()),
+                }
+            }
+            web::web(&setup::ensure(need::PACK)?, &options)?;
+        }
+        "test" => {
+            let mut suites = Vec::new();
+            while let Some(argument) = arguments.next()? {
+                match argument {
+                    Value(name) => suites.push(test::Suite::parse(&name.string()?)?),
+                    Long("help") | Short('h') => return help(),
+                    other => return Err(other.unexpected().into()),
+                }
+            }
+            let all = test::Suite::ALL;
+            return test::test(if suites.is_empty() { &all } else { &suites });
+        }
+        "bench" => {
+            let host = match arguments.next()? {
+                Some(Value(name)) => bench::Host::parse(&name.string()?)?,
+                Some(Long("help") | Short('h')) => return help(),
+                Some(other) => return Err(other.unexpected().into()),
+                None => bail!("bench needs a host: native or node"),
+            };
+            // Everything behind the host belongs to the benchmarks.
+            let flags: Vec<_> = arguments.raw_args()?.collect();
+            bench::bench(host, &flags)?;
+        }
+        other => bail!("no command {other:?}; see cargo xtask --help"),
     }
+    Ok(true)
+}
+
+fn help() -> Result<bool> {
+    print!("{HELP}");
+    Ok(true)
 }

@@ -81,12 +81,16 @@ impl Need {
     pub fn state(self, pins: &Pins) -> Result<State> {
         Ok(match self {
             Self::Toolchain => match Toolchain::find() {
-                Some(toolchain) if toolchain.has_linker() => {
-                    State::Present(format!("Rust for WebAssembly threads: {}", toolchain.describe()))
-                }
+                Some(toolchain) if toolchain.has_linker() => State::Present(format!(
+                    "Rust for WebAssembly threads: {}",
+                    toolchain.describe()
+                )),
                 Some(_) => State::Missing(
                     "a linker for WebAssembly (wasm-ld-19)".to_owned(),
-                    packages_or(&["lld-19"], "install LLVM's lld 19, so that wasm-ld-19 is on the PATH"),
+                    packages_or(
+                        &["lld-19"],
+                        "install LLVM's lld 19, so that wasm-ld-19 is on the PATH",
+                    ),
                 ),
                 None => State::Missing(
                     "a Rust toolchain with the standard library's source".to_owned(),
@@ -102,9 +106,10 @@ impl Need {
             }
             Self::Node => match npm::node_problem() {
                 None => State::Present("Node and npm".to_owned()),
-                Some(problem) => {
-                    State::Missing(problem, packages_or(&["nodejs", "npm"], "install Node 20 or later with npm"))
-                }
+                Some(problem) => State::Missing(
+                    problem,
+                    packages_or(&["nodejs", "npm"], "install Node 20 or later with npm"),
+                ),
             },
             Self::Packages if npm::packages_present() => {
                 State::Present("npm packages of web/".to_owned())
@@ -115,7 +120,10 @@ impl Need {
                 // Fonts are only recommended by the package, and without one a page has no text.
                 None => State::Missing(
                     "Chromium".to_owned(),
-                    packages_or(&["chromium", "fonts-dejavu-core"], "install Chromium or Chrome"),
+                    packages_or(
+                        &["chromium", "fonts-dejavu-core"],
+                        "install Chromium or Chrome",
+                    ),
                 ),
             },
             Self::Chromedriver => match browser::chromedriver() {
@@ -141,5 +149,9 @@ impl Need {
 
 /// Debian's packages on Debian, else advice.
 fn packages_or(packages: &'static [&'static str], advice: &str) -> Remedy {
-    if apt::is_debian() { Remedy::Apt(packages) } else { Remedy::Manual(advice.to_owned()) }
+    if apt::is_debian() {
+        Remedy::Apt(packages)
+    } else {
+        Remedy::Manual(advice.to_owned())
+    }
 }

@@ -20,11 +20,19 @@ pub fn node_problem() -> Option<String> {
     let Some(version) = ask(&mut command("node", &["--version"])) else {
         return Some(format!("node is missing (version {OLDEST_NODE} or later)"));
     };
-    let major = version.trim_start_matches('v').split('.').next().and_then(|n| n.parse().ok());
+    let major = version
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|n| n.parse().ok());
     if major.is_none_or(|major: u32| major < OLDEST_NODE) {
-        return Some(format!("node is {version}, but {OLDEST_NODE} or later is needed"));
+        return Some(format!(
+            "node is {version}, but {OLDEST_NODE} or later is needed"
+        ));
     }
-    ask(&mut command("npm", &["--version"])).is_none().then(|| "npm is missing".to_owned())
+    ask(&mut command("npm", &["--version"]))
+        .is_none()
+        .then(|| "npm is missing".to_owned())
 }
 
 /// Whether the packages of `web/` are installed as its lock file says.

@@ -16,7 +16,10 @@ pub fn command<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[A]) -> 
 /// The command as one would type it, without its environment.
 pub fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What a command prints, trimmed; `None` when it cannot be started or fails.
@@ -31,7 +34,9 @@ pub fn ask(command: &mut Command) -> Option<String> {
 /// Runs a command on this terminal; an error when it fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let text = line(command);
-    let status = command.status().with_context(|| format!("cannot start `{text}`"))?;
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start `{text}`"))?;
     if !status.success() {
         bail!("`{text}` failed ({status})");
     }
@@ -41,5 +46,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// The program's file, looked up on the `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }

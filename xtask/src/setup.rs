@@ -4,13 +4,13 @@
 //! one thread, cargo's tools on another, since one mostly waits for the network and the other for
 //! the compiler. Afterwards everything is looked at again, so a set-up that ends well is complete.
 
-use std::fs::File;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::cargo_tool::CargoTool;
+use crate::lock::Lock;
 use crate::need::{self, Need, Remedy, State};
 use crate::process::command;
 use crate::step::{self, Step};
@@ -51,13 +51,7 @@ pub fn ensure(needs: &[Need]) -> Result<Machine> {
         return Machine::look(pins);
     }
     // Two set-ups in one tree would remove each other's files.
-    let folder = workspace::target().join("setup");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let lock = File::create(folder.join("lock"))?;
-    if lock.try_lock().is_err() {
-        println!("set-up: waiting for another one in this tree to end");
-        lock.lock()?;
-    }
+    let _lock = Lock::take("set-up")?;
     let start = Instant::now();
     let (system, tools) = plan(&missing(&needs, &pins)?, &pins)?;
     let seconds = |steps: &[Step]| steps.iter().map(|step| step.seconds).sum::<u64>();
@@ -65,13 +59,15 @@ pub fn ensure(needs: &[Need]) -> Result<Machine> {
         "set-up: {} to install, about {} (what the tools say goes to {})",
         system.len() + tools.len(),
         step::duration(seconds(&system).max(seconds(&tools))),
-        folder.display()
+        workspace::target().join("setup").display()
     );
     std::thread::scope(|scope| {
         let tools = scope.spawn(|| tools.into_iter().try_for_each(Step::run));
         let system = system.into_iter().try_for_each(Step::run);
         // Both are waited for before either's error: what a lane finishes stays finished.
-        let tools = tools.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let tools = tools
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         system.and(tools)
     })?;
     if needs.contains(&Need::Packages) {
@@ -93,7 +89,10 @@ pub struct Machine {
 
 impl Machine {
     fn look(pins: Pins) -> Result<Self> {
-        Ok(Self { pins, toolchain: Toolchain::find() })
+        Ok(Self {
+            pins,
+            toolchain: Toolchain::find(),
+        })
     }
 
     /// The versions that the project pins.
@@ -119,10 +118,16 @@ impl Machine {
 
     /// The environment's variables, `PATH` included.
     pub fn environment(&self) -> Result<Vec<(String, String)>> {
-        let toolchain =
-            self.toolchain.as_ref().context("no toolchain for WebAssembly: cargo xtask setup")?;
+        let toolchain = self
+            .toolchain
+            .as_ref()
+            .context("no toolchain for WebAssembly: cargo xtask setup")?;
         let mut folders = Vec::from_iter(toolchain.programs());
-        for tool in [CargoTool::WasmBindgen, CargoTool::WasmPack, CargoTool::Geckodriver] {
+        for tool in [
+            CargoTool::WasmBindgen,
+            CargoTool::WasmPack,
+            CargoTool::Geckodriver,
+        ] {
             folders.extend(tool.folder(&self.pins)?);
         }
         folders.push(npm::programs());
@@ -177,8 +182,15 @@ fn plan(missing: &[(String, Remedy)], pins: &Pins) -> Result<(Vec<Step>, Vec<Ste
 }
 
 fn rustup(toolchain: &str) -> Step {
-    let arguments =
-        ["toolchain", "install", toolchain, "--profile", "minimal", "--component", "rust-src"];
+    let arguments = [
+        "toolchain",
+        "install",
+        toolchain,
+        "--profile",
+        "minimal",
+        "--component",
+        "rust-src",
+    ];
     Step {
         title: format!("Rust {toolchain} with the standard library's source, by rustup"),
         seconds: 60,

@@ -40,13 +40,26 @@ impl Step {
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
         let path = folder.join(format!("{}.log", self.log));
-        let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        let mut running = Running { title: self.title, start: Instant::now(), path, log };
+        let log =
+            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let mut running = Running {
+            title: self.title,
+            start: Instant::now(),
+            path,
+            log,
+        };
         println!("  > {} (about {})", running.title, duration(self.seconds));
-        let result = self.commands.into_iter().try_for_each(|command| running.command(command));
+        let result = self
+            .commands
+            .into_iter()
+            .try_for_each(|command| running.command(command));
         match (result, self.otherwise) {
             (Err(error), Some(command)) => {
-                println!("  . {}: {error}; trying `{}`", running.title, process::line(&command));
+                println!(
+                    "  . {}: {error}; trying `{}`",
+                    running.title,
+                    process::line(&command)
+                );
                 running.command(command)
             }
             (result, _) => result,
@@ -71,7 +84,9 @@ impl Running {
         let text = process::line(&command);
         let (out, err) = (self.log.try_clone()?, self.log.try_clone()?);
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        let mut child = command.spawn().with_context(|| format!("cannot start `{text}`"))?;
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start `{text}`"))?;
         let mut said = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -86,7 +101,10 @@ impl Running {
             std::thread::sleep(Duration::from_millis(50));
         };
         if !status.success() {
-            bail!("`{text}` failed ({status}); all it said is in {}", self.path.display());
+            bail!(
+                "`{text}` failed ({status}); all it said is in {}",
+                self.path.display()
+            );
         }
         Ok(())
     }
@@ -117,7 +135,13 @@ pub fn elapsed(start: Instant) -> String {
 fn tail(log: &Path, lines: usize) -> Vec<String> {
     let bytes = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let all: Vec<&str> =
-        text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+    let all: Vec<&str> = text
+        .split(['\n', '\r'])
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    all[all.len().saturating_sub(lines)..]
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect()
 }

@@ -38,7 +38,9 @@ impl Toolchain {
     /// The first installed toolchain that has the standard library's source.
     pub fn find() -> Option<Self> {
         Self::installed().into_iter().find(|toolchain| {
-            let source = toolchain.sysroot.join("lib/rustlib/src/rust/library/Cargo.lock");
+            let source = toolchain
+                .sysroot
+                .join("lib/rustlib/src/rust/library/Cargo.lock");
             source.is_file() && minor(&toolchain.version).is_some_and(|found| found >= OLDEST)
         })
     }
@@ -67,7 +69,11 @@ impl Toolchain {
             .into_iter()
             .filter_map(|(name, sysroot)| {
                 let version = ask(&mut command(sysroot.join("bin/rustc"), &["--version"]))?;
-                Some(Self { name, sysroot, version })
+                Some(Self {
+                    name,
+                    sysroot,
+                    version,
+                })
             })
             .collect()
     }
@@ -76,10 +82,17 @@ impl Toolchain {
     pub fn remedy(pins: &Pins) -> Result<Remedy> {
         if apt::is_debian() {
             // Never rustup here: Debian's packages are complete, signed and of one version.
-            return Ok(Remedy::Apt(&["rustc-web", "cargo-web", "rust-web-src", "lld-19"]));
+            return Ok(Remedy::Apt(&[
+                "rustc-web",
+                "cargo-web",
+                "rust-web-src",
+                "lld-19",
+            ]));
         }
         if find("rustup").is_some() {
-            return Ok(Remedy::Rustup { toolchain: pins.tool("nightly")? });
+            return Ok(Remedy::Rustup {
+                toolchain: pins.tool("nightly")?,
+            });
         }
         Ok(Remedy::Manual(
             "install a Rust toolchain that has the component rust-src, for instance with rustup: \
@@ -92,15 +105,26 @@ impl Toolchain {
     fn linker(&self) -> Option<&'static str> {
         let own = ask(Command::new(self.sysroot.join("bin/rustc")).arg("-vV"))
             .and_then(|text| {
-                text.lines().find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+                text.lines()
+                    .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
             })
-            .map(|host| self.sysroot.join("lib/rustlib").join(host).join("bin/rust-lld"));
-        if own.is_some_and(|file| file.is_file()) { None } else { Some(SYSTEM_LINKER) }
+            .map(|host| {
+                self.sysroot
+                    .join("lib/rustlib")
+                    .join(host)
+                    .join("bin/rust-lld")
+            });
+        if own.is_some_and(|file| file.is_file()) {
+            None
+        } else {
+            Some(SYSTEM_LINKER)
+        }
     }
 
     /// Whether a linker is there: the toolchain's own or the system's.
     pub fn has_linker(&self) -> bool {
-        self.linker().is_none_or(|name| process::find(name).is_some())
+        self.linker()
+            .is_none_or(|name| process::find(name).is_some())
     }
 
     /// The variables that make every cargo below use this toolchain.

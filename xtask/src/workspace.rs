@@ -36,8 +36,9 @@ impl Pins {
         let path = root().join("Cargo.toml");
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let manifest =
-            text.parse().with_context(|| format!("{} is no valid TOML", path.display()))?;
+        let manifest = text
+            .parse()
+            .with_context(|| format!("{} is no valid TOML", path.display()))?;
         Ok(Self(manifest))
     }
 
@@ -62,8 +63,9 @@ impl Pins {
 
     fn string(&self, path: &[&str]) -> Result<String> {
         let (first, rest) = path.split_first().context("empty path")?;
-        let value =
-            rest.iter().fold(self.0.get(*first), |value, key| value.and_then(|v| v.get(key)));
+        let value = rest.iter().fold(self.0.get(*first), |value, key| {
+            value.and_then(|v| v.get(key))
+        });
         let text = value.and_then(toml::Value::as_str);
         Ok(text
             .with_context(|| format!("Cargo.toml has no {}", path.join(".")))?

@@ -1,0 +1,226 @@
+//! Which checks each suite consists of, and the commands they run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::Suite;
+use crate::cargo_tool::CargoTool;
+use crate::process::command;
+use crate::setup::Machine;
+use crate::{browser, pack, workspace};
+
+/// One check: its name, and its commands, made when its turn comes.
+pub struct Check {
+    /// The name in the table.
+    pub name: &'static str,
+    /// The commands, all of which must succeed.
+    pub commands: fn(&Machine) -> Result<Vec<Command>>,
+}
+
+/// The checks of a suite, in their order.
+pub fn checks(suite: Suite) -> Vec<Check> {
+    match suite {
+        Suite::Lint => vec![
+            Check {
+                name: "format",
+                commands: |_| cargo(&["fmt", "--all", "--check"]),
+            },
+            Check {
+                name: "clippy",
+                commands: |_| {
+                    let scope = ["clippy", "--workspace", "--all-targets", "--quiet"];
+                    cargo(&[&scope[..], &["--", "-D", "warnings"]].concat())
+                },
+            },
+            Check {
+                name: "types of the page",
+                commands: types_of_page,
+            },
+        ],
+        Suite::Native => vec![
+            Check {
+                name: "unit, integration and doc tests",
+                commands: |_| {
+                    let without = ["--exclude", "warena-wasm", "--exclude", "warena-tests"];
+                    cargo(&[&["test", "--workspace"][..], &without].concat())
+                },
+            },
+            Check {
+                name: "model and stress tests, optimised",
+                commands: |_| cargo(&["test", "--release", "-p", "warena-tests"]),
+            },
+            Check {
+                name: "interleavings (loom)",
+                commands: loom,
+            },
+        ],
+        Suite::Node => {
+            let mut checks = vec![
+                Check {
+                    name: "package in worker_threads",
+                    commands: package_in_node,
+                },
+                Check {
+                    name: "model of the page",
+                    commands: model_of_page,
+                },
+            ];
+            if wasm_tests().join("node.rs").is_file() {
+                checks.insert(
+                    0,
+                    Check {
+                        name: "bindings in Node",
+                        commands: |machine| Ok(vec![bindings(machine, &["node".to_owned()])?]),
+                    },
+                );
+            }
+            checks
+        }
+        Suite::Chrome => vec![Check {
+            name: "bindings in Chromium",
+            commands: in_chrome,
+        }],
+        Suite::Firefox => vec![Check {
+            name: "bindings in Firefox",
+            commands: in_firefox,
+        }],
+        Suite::E2e => vec![Check {
+            name: "page in Chromium",
+            commands: page,
+        }],
+    }
+}
+
+/// A cargo command with the user's own toolchain.
+fn cargo(arguments: &[&str]) -> Result<Vec<Command>> {
+    let mut cargo = command("cargo", arguments);
+    cargo.current_dir(workspace::root());
+    Ok(vec![cargo])
+}
+
+fn loom(_: &Machine) -> Result<Vec<Command>> {
+    let mut commands = cargo(&["test", "-p", "warena", "--release", "--lib"])?;
+    for command in &mut commands {
+        // Its own target folder: with these flags everything is compiled anew.
+        command.env("RUSTFLAGS", "--cfg loom");
+        command.env("CARGO_TARGET_DIR", workspace::target().join("loom"));
+    }
+    Ok(commands)
+}
+
+fn types_of_page(machine: &Machine) -> Result<Vec<Command>> {
+    pack::pack(machine)?.install_in_web()?;
+    Ok(vec![in_web(machine, "tsc", &["--noEmit"])?])
+}
+
+fn model_of_page(machine: &Machine) -> Result<Vec<Command>> {
+    pack::pack(machine)?.install_in_web()?;
+    Ok(vec![in_web(machine, "vitest", &["run"])?])
+}
+
+fn in_web(machine: &Machine, program: &str, arguments: &[&str]) -> Result<Command> {
+    let mut command = machine.wasm(program, arguments)?;
+    command.current_dir(workspace::web());
+    Ok(command)
+}
+
+/// The package as its users get it: installed by npm from the tarball into a fresh folder.
+fn package_in_node(machine: &Machine) -> Result<Vec<Command>> {
+    let tarball = pack::pack(machine)?;
+    let folder = workspace::target().join("node-test");
+    pack::remove(&folder)?;
+    copy(&workspace::root().join("tests/node"), &folder)?;
+    let manifest = folder.join("package.json");
+    std::fs::write(&manifest, "{ \"private\": true, \"type\": \"module\" }\n")
+        .with_context(|| format!("cannot write {}", manifest.display()))?;
+    let mut install = command("npm", &["install", "--no-audit", "--no-fund"]);
+    install.arg(&tarball.path).current_dir(&folder);
+    let mut test = command("node", &["--test"]);
+    test.current_dir(&folder)
+        .env("WARENA_ROOT", workspace::root());
+    Ok(vec![install, test])
+}
+
+fn in_chrome(machine: &Machine) -> Result<Vec<Command>> {
+    let driver = browser::chromedriver().context("no chromedriver: cargo xtask setup")?;
+    let mut test = bindings(machine, &browser_tests()?)?;
+    test.env("CHROMEDRIVER", driver).env_remove("GECKODRIVER");
+    Ok(vec![test])
+}
+
+fn in_firefox(machine: &Machine) -> Result<Vec<Command>> {
+    let folder = CargoTool::Geckodriver.folder(machine.pins())?;
+    let driver = folder
+        .context("no geckodriver: cargo xtask setup")?
+        .join("geckodriver");
+    let mut test = bindings(machine, &browser_tests()?)?;
+    // With both set the runner takes one silently: only one is ever set.
+    test.env("GECKODRIVER", driver).env_remove("CHROMEDRIVER");
+    Ok(vec![test])
+}
+
+/// The page test brings its own server, on a port of its own.
+fn page(machine: &Machine) -> Result<Vec<Command>> {
+    pack::pack(machine)?.install_in_web()?;
+    let mut test = machine.wasm("node", &["--test"])?;
+    let chromium = browser::chrome().context("no Chromium: cargo xtask setup")?;
+    test.current_dir(workspace::root().join("tests/e2e"))
+        .env("WARENA_CHROMIUM", chromium);
+    Ok(vec![test])
+}
+
+/// Test files of the bindings, in release so that the standard library is built once.
+fn bindings(machine: &Machine, tests: &[String]) -> Result<Command> {
+    let mut cargo = machine.wasm("cargo", &["test", "--release", "-p", "warena-wasm"])?;
+    cargo.args(pack::THREADS);
+    for test in tests {
+        cargo.args(["--test", test]);
+    }
+    Ok(cargo)
+}
+
+/// The names of the test files that run in a browser: all but `node`.
+fn browser_tests() -> Result<Vec<String>> {
+    let folder = wasm_tests();
+    let mut names = Vec::new();
+    let read =
+        std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in read {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs")
+            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
+            && name != "node"
+        {
+            names.push(name.to_owned());
+        }
+    }
+    if names.is_empty() {
+        bail!("{} has no test for a browser", folder.display());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn wasm_tests() -> PathBuf {
+    workspace::root().join("wasm/tests")
+}
+
+/// Copies a folder's files, and those of its folders.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    let read =
+        std::fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
+    for entry in read {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)
+                .with_context(|| format!("cannot copy {}", entry.path().display()))?;
+        }
+    }
+    Ok(())
+}
