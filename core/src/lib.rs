@@ -1,2 +1,62 @@
-//! warena
+//! Warena: a memory allocator for WebAssembly linear memory that many workers share.
+//!
+//! ```
+//! use warena::{Arena, Config, Context, MappedMemory};
+//!
+//! let memory = MappedMemory::new(64 << 20)?;
+//! let arena = Arena::create(&memory, Config::DEFAULT, Context::MayWait)?;
+//! let worker = arena.attach()?;
+//! let object = worker.alloc(100)?;
+//! worker.free(object.as_ptr())?;
+//! # drop(worker);
+//! # assert_eq!(arena.verify()?.allocated_objects, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Layers
+//!
+//! Each depends only on those below it.
+//!
+//! | layer | modules | what it is |
+//! | --- | --- | --- |
+//! | handles | [`Arena`], [`Worker`] | every public call |
+//! | front | `cache` | a slot's stacks, the transfer caches |
+//! | central | `heap` | chunks, block maps, free lists, the buddy system, `verify` |
+//! | source | [`ChunkSource`] | `memory.grow`, native mappings |
+//! | ground | `order`, `memory`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
 #![no_std]
+#![cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    feature(stdarch_wasm_atomic_wait)
+)]
+
+mod arena;
+mod cache;
+mod config;
+mod error;
+mod heap;
+mod layout;
+mod lock;
+mod memory;
+mod order;
+mod source;
+mod stats;
+mod sync;
+mod worker;
+
+pub use arena::{Arena, LAYOUT_VERSION};
+pub use config::{Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS};
+pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError};
+pub use heap::block::{BlockState, block_order, block_state};
+pub use heap::verify::{Verification, Violation};
+pub use layout::Layout;
+pub use lock::Context;
+pub use memory::Memory;
+pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
+pub use source::ChunkSource;
+#[cfg(not(target_family = "wasm"))]
+pub use source::MappedMemory;
+#[cfg(target_family = "wasm")]
+pub use source::WasmMemory;
+pub use stats::Stats;
+pub use worker::Worker;

@@ -1,0 +1,251 @@
+//! An arena: one allocator inside a memory, and the handle that an agent has on it.
+//!
+//! Everything about an arena lives in its chunks: [`Header`] in the first, right behind that
+//! chunk's block map, with the heap, the chunk table and the transfer caches; slots and tables in
+//! blocks of metadata. So the header's address is all that another agent needs to [`open`] it,
+//! and nothing of it dies with the agent that made it.
+//!
+//! [`open`]: Arena::open
+
+use crate::cache::slot::Slot;
+use crate::cache::slots::Slots;
+use crate::cache::transfer::Transfer;
+use crate::config::{Config, MAX_CACHED_ORDERS};
+use crate::error::{ArenaError, AttachError, Busy};
+use crate::heap::block_map::{self, ChunkTable, MAP_ORDER};
+use crate::heap::central::{Central, Heap, wipe_map};
+use crate::heap::verify::{self, Verification, Violation};
+use crate::lock::{Context, Owner};
+use crate::memory::Memory;
+use crate::order::{CHUNK_BYTES, block_bytes, order_of};
+use crate::source::ChunkSource;
+use crate::stats::Stats;
+use crate::sync::PlainU32;
+use crate::worker::Worker;
+
+/// "WARE", the first word of an arena's header.
+const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
+
+/// The version of everything that an arena keeps in its memory. Agents with different ones do
+/// not share an arena.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// Where a header stands in its chunk: the first block behind the block map.
+const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
+
+/// The root of an arena in memory. Zeroed memory, but for its first words, is an empty one.
+#[repr(C, align(64))]
+pub(crate) struct Header {
+    magic: PlainU32,
+    version: PlainU32,
+    /// The header's own address.
+    pub(crate) address: PlainU32,
+    pub(crate) config: SharedConfig,
+    pub(crate) slots: Slots,
+    pub(crate) central: Central,
+    pub(crate) transfers: [Transfer; MAX_CACHED_ORDERS as usize],
+    pub(crate) chunks: ChunkTable,
+}
+
+/// [`Config`] as it stands in memory.
+#[repr(C)]
+pub(crate) struct SharedConfig {
+    pub(crate) cached_orders: PlainU32,
+    pub(crate) capacity: PlainU32,
+    pub(crate) batch: PlainU32,
+    pub(crate) transfer_capacity: PlainU32,
+    pub(crate) max_workers: PlainU32,
+}
+
+impl SharedConfig {
+    fn set(&self, config: &Config) {
+        self.cached_orders.set(config.cached_orders);
+        self.capacity.set(config.capacity);
+        self.batch.set(config.batch);
+        self.transfer_capacity.set(config.transfer_capacity);
+        self.max_workers.set(config.max_workers);
+    }
+
+    fn get(&self) -> Config {
+        Config {
+            cached_orders: self.cached_orders.get(),
+            capacity: self.capacity.get(),
+            batch: self.batch.get(),
+            transfer_capacity: self.transfer_capacity.get(),
+            max_workers: self.max_workers.get(),
+        }
+    }
+}
+
+impl Header {
+    /// Takes the heap lock.
+    pub(crate) fn heap(
+        &self,
+        memory: Memory,
+        owner: Owner,
+        context: Context,
+    ) -> Result<Heap<'_>, Busy> {
+        // SAFETY: heap and chunk table are parts of one header, which lies in `memory`.
+        unsafe { self.central.lock(&self.chunks, memory, owner, context) }
+    }
+}
+
+/// A handle on an arena: where it is, who supplies its chunks, and whether its agent may wait.
+///
+/// Dropping the handle leaves the arena as it is; [`destroy`](Self::destroy) ends it.
+#[derive(Clone, Copy)]
+pub struct Arena<S> {
+    address: u32,
+    memory: Memory,
+    source: S,
+    context: Context,
+}
+
+impl<S: ChunkSource> Arena<S> {
+    /// Makes an arena from one chunk of `source`. `context` says whether the calling agent may
+    /// wait for a lock.
+    ///
+    /// Other agents learn the arena's address by a message or a shared word that orders what
+    /// this one wrote before it, as every hand-over of memory must.
+    pub fn create(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
+        config.check().map_err(ArenaError::Config)?;
+        let memory = source.memory();
+        let chunk = source.acquire().ok_or(ArenaError::OutOfMemory)?;
+        let arena = Self {
+            address: chunk + HEADER_OFFSET,
+            memory,
+            source,
+            context,
+        };
+        // SAFETY: the chunk is the caller's alone until the arena's address is known to anybody.
+        unsafe {
+            memory.pointer::<Header>(arena.address).write_bytes(0, 1);
+        }
+        let header = arena.header();
+        let mut heap = header.heap(memory, Owner::ARENA, context)?;
+        // SAFETY: the chunk is fresh, so its map is zero. Listing its blocks writes two words of
+        // the first, which is where the header starts: `magic` and `version`, set below.
+        unsafe { heap.adopt(chunk) };
+        let own = heap.take_metadata(order_of(size_of::<Header>() as u32));
+        debug_assert_eq!(own, Some(arena.address));
+        header.address.set(arena.address);
+        header.config.set(&config);
+        arena
+            .make_tables(&mut heap, &config)
+            .ok_or(ArenaError::OutOfMemory)?;
+        drop(heap);
+        header.magic.set(MAGIC);
+        header.version.set(LAYOUT_VERSION);
+        Ok(arena)
+    }
+
+    /// The slot directory and the arrays of the transfer caches.
+    fn make_tables(&self, heap: &mut Heap<'_>, config: &Config) -> Option<()> {
+        let header = self.header();
+        let directory = heap.take_metadata(order_of(config.max_workers * 4))?;
+        header.slots.directory.set(directory);
+        if config.cached_orders > 0 && config.transfer_capacity > 0 {
+            let stride = config.transfer_capacity * 4;
+            let arrays = heap.take_metadata(order_of(stride * config.cached_orders))?;
+            for (order, transfer) in (0..config.cached_orders).zip(&header.transfers) {
+                transfer.begin(arrays + order * stride, config.transfer_capacity);
+            }
+        }
+        Some(())
+    }
+
+    /// Opens the arena whose header is at `address` of the source's memory.
+    ///
+    /// # Safety
+    ///
+    /// `address` came from [`Arena::address`] of a live arena, or the memory is readable there
+    /// for the length of a header (32 KiB): a wrong address is then found out.
+    pub unsafe fn open(source: S, address: u32, context: Context) -> Result<Self, ArenaError> {
+        if address % CHUNK_BYTES != HEADER_OFFSET {
+            return Err(ArenaError::NotAnArena);
+        }
+        let arena = Self {
+            address,
+            memory: source.memory(),
+            source,
+            context,
+        };
+        let header = arena.header();
+        if header.magic.get() != MAGIC || header.address.get() != address {
+            return Err(ArenaError::NotAnArena);
+        }
+        match header.version.get() {
+            LAYOUT_VERSION => Ok(arena),
+            other => Err(ArenaError::Version(other)),
+        }
+    }
+
+    /// The address of the header: what another agent opens the arena by.
+    pub fn address(&self) -> u32 {
+        self.address
+    }
+
+    /// The settings that the arena was made with.
+    pub fn config(&self) -> Config {
+        self.header().config.get()
+    }
+
+    /// Takes a slot for the calling agent. May wait for the heap lock where the context allows.
+    pub fn attach(&self) -> Result<Worker<'_, S>, AttachError> {
+        let header = self.header();
+        let mut heap = header.heap(self.memory, Owner::ARENA, self.context)?;
+        let slot = header.take_slot(&mut heap, &self.source, self.context)?;
+        drop(heap);
+        // SAFETY: the slot was just taken, and for this worker alone.
+        Ok(unsafe { Worker::at(&self.source, slot) })
+    }
+
+    /// Figures that add up; a sample while workers run. Locks nothing.
+    pub fn stats(&self) -> Stats {
+        Stats::sample(self.header(), self.memory)
+    }
+
+    /// Proves that the arena is in order, or names the first block that is not. Exact when no
+    /// other call is in flight; holds the heap lock for as long as it takes to read every block
+    /// map.
+    pub fn verify(&self) -> Result<Verification, Violation> {
+        let header = self.header();
+        let heap = header
+            .heap(self.memory, Owner::ARENA, self.context)
+            .map_err(|Busy| Violation::Busy)?;
+        verify::verify(header, &heap)
+    }
+
+    /// Ends the arena: all its chunks go back to the source, whatever is allocated in them.
+    ///
+    /// # Safety
+    ///
+    /// No worker is attached, no other handle is used again, and nothing that was allocated from
+    /// the arena is touched again.
+    pub unsafe fn destroy(self) -> Result<(), Busy> {
+        let header = self.header();
+        let chunk = self.address - HEADER_OFFSET;
+        let mut heap = header.heap(self.memory, Owner::ARENA, self.context)?;
+        header.magic.set(0);
+        // SAFETY: the caller promises that nobody uses the arena any more.
+        unsafe {
+            heap.dissolve(&self.source, chunk);
+            drop(heap);
+            wipe_map(self.memory, chunk);
+            self.source.release(chunk);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: `create` zeroed a header there and `open` found one; it stays for as long as
+        // the arena lives, which outlives every use of this handle.
+        unsafe { self.memory.at(self.address) }
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= block_bytes(MAP_ORDER - 1) as usize || cfg!(loom));
+    assert!(align_of::<Slot>() <= 64 || cfg!(loom));
+    assert!(block_map::USABLE_UNITS > 0);
+};

@@ -1,0 +1,11 @@
+//! What stands in front of the central heap: each worker's cache, and the transfer caches that
+//! all workers share.
+//!
+//! Bottom up: [`lifo`] is the stack of one order in one slot, [`slot`] a worker's seat with all
+//! its stacks and counters, [`slots`] hands seats out, [`transfer`] holds batches between
+//! workers.
+
+pub(crate) mod lifo;
+pub(crate) mod slot;
+pub(crate) mod slots;
+pub(crate) mod transfer;

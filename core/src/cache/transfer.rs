@@ -1,0 +1,207 @@
+//! A transfer cache: the spare batches of one order, shared by all workers.
+//!
+//! A full cache leaves a batch here and an empty one takes a batch from here, so that objects
+//! which one worker frees and another allocates need not pass through the central heap. It is a
+//! stack in an array under a lock of its own.
+//!
+//! **Ordering.** The count is peeked at before the lock is taken, so that a cache which cannot
+//! help costs one load; a stale count only sends the caller to the heap, or to a lock under
+//! which the count is read again. The array is touched by the lock's holder alone, and the lock
+//! orders one holder's stores before the next one's loads.
+
+use crate::error::Busy;
+use crate::lock::{Context, Lock, Owner};
+use crate::memory::Memory;
+use crate::sync::PlainU32;
+
+/// The cache of one order. Zeroed memory is one that holds nothing and has room for nothing.
+#[repr(C, align(64))]
+pub(crate) struct Transfer {
+    lock: Lock,
+    /// Objects here.
+    pub(crate) count: PlainU32,
+    /// Room for so many.
+    pub(crate) capacity: PlainU32,
+    /// Address of the array.
+    array: PlainU32,
+}
+
+impl Transfer {
+    pub(crate) fn begin(&self, array: u32, capacity: u32) {
+        self.array.set(array);
+        self.capacity.set(capacity);
+    }
+
+    /// The array, of which the first `count` entries are in use.
+    pub(crate) fn entries<'a>(&self, memory: Memory) -> &'a [PlainU32] {
+        // SAFETY: the array was made with the arena, for `capacity` entries, and lives as long.
+        unsafe { memory.slice(self.array.get(), self.capacity.get()) }
+    }
+
+    /// Moves all of `batch` in, marking each object; `false`, and nothing moved, when there is no
+    /// room or the lock is busy.
+    pub(crate) fn put(
+        &self,
+        entries: &[PlainU32],
+        batch: &[PlainU32],
+        owner: Owner,
+        mark: impl Fn(u32),
+    ) -> bool {
+        let room = |count: u32| entries.len() - count as usize >= batch.len();
+        if !room(self.count.get()) {
+            return false;
+        }
+        let Ok(_guard) = self.lock.lock_soon(owner) else {
+            return false;
+        };
+        let count = self.count.get();
+        if !room(count) {
+            return false;
+        }
+        for (from, to) in batch.iter().zip(&entries[count as usize..]) {
+            mark(from.get());
+            to.set(from.get());
+        }
+        self.count.set(count + batch.len() as u32);
+        true
+    }
+
+    /// Fills all of `batch`, marking each object; `false`, and nothing moved, when there are
+    /// fewer objects or the lock is busy.
+    pub(crate) fn take(
+        &self,
+        entries: &[PlainU32],
+        batch: &[PlainU32],
+        owner: Owner,
+        mark: impl Fn(u32),
+    ) -> bool {
+        let wanted = batch.len() as u32;
+        if self.count.get() < wanted {
+            return false;
+        }
+        let Ok(_guard) = self.lock.lock_soon(owner) else {
+            return false;
+        };
+        let Some(left) = self.count.get().checked_sub(wanted) else {
+            return false;
+        };
+        for (to, from) in batch.iter().zip(&entries[left as usize..]) {
+            mark(from.get());
+            to.set(from.get());
+        }
+        self.count.set(left);
+        true
+    }
+
+    /// Takes as many objects as there are and fit into `objects`, and returns their number. Waits
+    /// for the lock where `context` allows: for calls that have nowhere else to go.
+    pub(crate) fn take_up_to(
+        &self,
+        entries: &[PlainU32],
+        objects: &mut [u32],
+        owner: Owner,
+        context: Context,
+    ) -> Result<usize, Busy> {
+        let _guard = self.lock.lock(owner, context)?;
+        let count = self.count.get() as usize;
+        let taken = count.min(objects.len());
+        for (to, from) in objects.iter_mut().zip(&entries[count - taken..count]) {
+            *to = from.get();
+        }
+        self.count.set((count - taken) as u32);
+        Ok(taken)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    const BATCH: usize = 2;
+
+    fn words<const N: usize>(values: [u32; N]) -> [PlainU32; N] {
+        values.map(PlainU32::new)
+    }
+
+    fn values(words: &[PlainU32]) -> Vec<u32> {
+        words.iter().map(PlainU32::get).collect()
+    }
+
+    extern crate std;
+    use std::vec::Vec;
+
+    /// One worker puts a batch while two others each try to take one, all with a peek before the
+    /// lock: at most one gets it, whole and in order, and what nobody got is still there.
+    #[test]
+    fn a_batch_goes_to_one_taker_whole() {
+        loom::model(|| {
+            let transfer = Transfer {
+                lock: Lock::new(),
+                count: PlainU32::new(0),
+                capacity: PlainU32::new(4),
+                array: PlainU32::new(0),
+            };
+            let shared = Arc::new((transfer, words([0; 4])));
+            let takers: Vec<_> = (1..=2)
+                .map(|number| {
+                    let shared = shared.clone();
+                    loom::thread::spawn(move || {
+                        let mine = words([0; BATCH]);
+                        shared
+                            .0
+                            .take(&shared.1, &mine, Owner::slot(number), |_| ())
+                            .then(|| values(&mine))
+                    })
+                })
+                .collect();
+            let put = shared
+                .0
+                .put(&shared.1, &words([16, 32]), Owner::slot(0), |_| ());
+            let taken: Vec<_> = takers
+                .into_iter()
+                .filter_map(|taker| taker.join().unwrap())
+                .collect();
+            let left = shared.0.count.get() as usize;
+            assert_eq!(taken.len() * BATCH + left, if put { BATCH } else { 0 });
+            for batch in taken {
+                assert_eq!(batch, [16, 32]);
+            }
+        });
+    }
+
+    /// Two workers put into a cache with room for one batch: exactly one fits, or both were busy.
+    #[test]
+    fn a_full_cache_refuses_under_the_lock() {
+        loom::model(|| {
+            let transfer = Transfer {
+                lock: Lock::new(),
+                count: PlainU32::new(0),
+                capacity: PlainU32::new(3),
+                array: PlainU32::new(0),
+            };
+            let shared = Arc::new((transfer, words([0; 3])));
+            let other = shared.clone();
+            let putter = loom::thread::spawn(move || {
+                other
+                    .0
+                    .put(&other.1, &words([16, 32]), Owner::slot(1), |_| ())
+            });
+            let mine = shared
+                .0
+                .put(&shared.1, &words([48, 64]), Owner::slot(0), |_| ());
+            let theirs = putter.join().unwrap();
+            assert!(!(mine && theirs));
+            assert_eq!(
+                shared.0.count.get() as usize,
+                if mine || theirs { BATCH } else { 0 }
+            );
+            if mine {
+                assert_eq!(values(&shared.1[..2]), [48, 64]);
+            }
+            if theirs {
+                assert_eq!(values(&shared.1[..2]), [16, 32]);
+            }
+        });
+    }
+}

@@ -1,0 +1,151 @@
+//! The settings of an arena, their ranges, and the check of them.
+
+use crate::error::ConfigError;
+
+/// The most orders that can be cached: objects up to 32 KiB.
+pub const MAX_CACHED_ORDERS: u32 = 12;
+/// The most objects a cache can hold for one order.
+pub const MAX_CAPACITY: u32 = 256;
+/// The most objects a transfer cache can hold for one order.
+pub const MAX_TRANSFER_CAPACITY: u32 = 1024;
+/// The most slots an arena can have: the seeds' limit of CPUs.
+pub const MAX_WORKERS: u32 = 8192;
+
+/// How an arena is made. The defaults are the seeds' figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+pub struct Config {
+    /// How many orders, from 0 up, each worker caches: 0 ..= 12. 8 caches objects up to 2 KiB;
+    /// 0 switches the caches off, and with them the transfer caches.
+    pub cached_orders: u32,
+    /// Objects that a worker's cache holds for each order: 1 ..= 256.
+    pub capacity: u32,
+    /// Objects that move between layers at once: 1 ..= `capacity`.
+    pub batch: u32,
+    /// Objects that a transfer cache holds for its order: 0 ..= 1024, and not between 0 and
+    /// `batch`. 0 switches the transfer caches off: batches then spill to the central heap.
+    pub transfer_capacity: u32,
+    /// Slots, that is workers attached at one time: 1 ..= 8192.
+    pub max_workers: u32,
+}
+
+impl Config {
+    /// The seeds' figures: 8 orders, 16 objects, batches of 8, 64 in transfer; 256 workers.
+    pub const DEFAULT: Self = Self {
+        cached_orders: 8,
+        capacity: 16,
+        batch: 8,
+        transfer_capacity: 64,
+        max_workers: 256,
+    };
+
+    /// Every operation goes to the central heap under its lock: the seeds' "before".
+    pub const NO_CACHES: Self = Self {
+        cached_orders: 0,
+        ..Self::DEFAULT
+    };
+
+    /// Caches without transfer caches: the alternative that the seeds measured and dropped.
+    pub const SPILL_ONLY: Self = Self {
+        transfer_capacity: 0,
+        ..Self::DEFAULT
+    };
+
+    /// Refuses a setting that is out of its range, naming it and the range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let ranges = [
+            ("cached_orders", self.cached_orders, 0, MAX_CACHED_ORDERS),
+            ("capacity", self.capacity, 1, MAX_CAPACITY),
+            ("batch", self.batch, 1, self.capacity),
+            (
+                "transfer_capacity",
+                self.transfer_capacity,
+                // A transfer cache that cannot hold one batch would never hold anything.
+                if self.transfer_capacity == 0 {
+                    0
+                } else {
+                    self.batch
+                },
+                MAX_TRANSFER_CAPACITY,
+            ),
+            ("max_workers", self.max_workers, 1, MAX_WORKERS),
+        ];
+        for (setting, value, least, most) in ranges {
+            if value < least || value > most {
+                return Err(ConfigError {
+                    setting,
+                    value,
+                    least,
+                    most,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_pass() {
+        for config in [Config::DEFAULT, Config::NO_CACHES, Config::SPILL_ONLY] {
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn every_setting_is_checked_and_named() {
+        let bad = [
+            (
+                "cached_orders",
+                Config {
+                    cached_orders: 13,
+                    ..Config::DEFAULT
+                },
+            ),
+            (
+                "capacity",
+                Config {
+                    capacity: 0,
+                    ..Config::DEFAULT
+                },
+            ),
+            (
+                "batch",
+                Config {
+                    batch: 17,
+                    ..Config::DEFAULT
+                },
+            ),
+            (
+                "transfer_capacity",
+                Config {
+                    transfer_capacity: 7,
+                    ..Config::DEFAULT
+                },
+            ),
+            (
+                "max_workers",
+                Config {
+                    max_workers: 8193,
+                    ..Config::DEFAULT
+                },
+            ),
+        ];
+        for (setting, config) in bad {
+            assert_eq!(config.check().map_err(|error| error.setting), Err(setting));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The byte that a block map holds for a unit: what starts there, and how large it is.
+//!
+//! | bits | meaning |
+//! | --- | --- |
+//! | 5–7 | [`BlockState`]; 0 where no block starts |
+//! | 0–4 | order of the block |
+//!
+//! So a block's state and order are read and replaced by one byte access, and neighbours, which
+//! may belong to different workers, never share a byte.
+
+const ORDER_BITS: u32 = 5;
+const ORDER_MASK: u8 = (1 << ORDER_BITS) - 1;
+
+/// What a block is at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockState {
+    /// No block starts here: the unit lies inside one.
+    Interior = 0,
+    /// On a free list of the central heap.
+    Free = 1,
+    /// In the hands of whoever asked for it.
+    Allocated = 2,
+    /// Freed, in a worker's cache.
+    Cached = 3,
+    /// Freed, in a transfer cache.
+    InTransfer = 4,
+    /// Freed, on the deferred list.
+    Deferred = 5,
+    /// The allocator's own: a block map, the header, a slot, a table.
+    Metadata = 6,
+}
+
+impl BlockState {
+    const ALL: [Self; 7] = [
+        Self::Interior,
+        Self::Free,
+        Self::Allocated,
+        Self::Cached,
+        Self::InTransfer,
+        Self::Deferred,
+        Self::Metadata,
+    ];
+}
+
+/// The byte where no block starts.
+pub(crate) const INTERIOR: u8 = 0;
+
+/// The byte of a block of `order` in `state`.
+#[inline(always)]
+pub(crate) const fn block_byte(state: BlockState, order: u32) -> u8 {
+    (state as u8) << ORDER_BITS | order as u8
+}
+
+/// The order in a block's byte.
+#[inline(always)]
+pub const fn block_order(byte: u8) -> u32 {
+    (byte & ORDER_MASK) as u32
+}
+
+/// The state in a block's byte, or `None` for a byte that no block has.
+pub fn block_state(byte: u8) -> Option<BlockState> {
+    BlockState::ALL.get((byte >> ORDER_BITS) as usize).copied()
+}
+
+/// The order of an allocated block's byte; anything above every order for any other byte, so
+/// that one comparison with the number of cached orders is the whole check of a free.
+#[inline(always)]
+pub(crate) const fn allocated_order(byte: u8) -> u32 {
+    byte.wrapping_sub(block_byte(BlockState::Allocated, 0)) as u32
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_keep_state_and_order_apart() {
+        for state in BlockState::ALL {
+            for order in 0..=16 {
+                let byte = block_byte(state, order);
+                assert_eq!(block_state(byte), Some(state));
+                assert_eq!(block_order(byte), order);
+                let fits = allocated_order(byte) <= 16;
+                assert_eq!(fits, state == BlockState::Allocated, "{byte:#x}");
+            }
+        }
+        assert_eq!(block_state(0xff), None);
+    }
+}

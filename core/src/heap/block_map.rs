@@ -1,0 +1,116 @@
+//! The block map of a chunk, and which chunks are the arena's.
+//!
+//! A chunk's first 64 KiB, an order-12 block of metadata, are its block map: the byte of unit u
+//! stands at offset u. A block's byte is [`block_byte`]; units inside a block have 0. So the
+//! byte of any address costs two masks and a shift to find, and an address that is not the start
+//! of a block is seen at once.
+//!
+//! **Who may write a byte.** The byte of a free block: the holder of the heap lock. The byte of
+//! a block that is out of the heap: whoever owns the block, which is one worker, or the holder
+//! of the transfer cache that it sits in. A block passes from one to another through a lock or
+//! through the program's own hand-over, so the byte is a plain one.
+
+use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
+use crate::memory::Memory;
+use crate::order::{
+    CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_bytes, block_units,
+    chunk_index, chunk_of, unit_of,
+};
+use crate::sync::{PlainU8, PlainU32};
+
+/// The order of the metadata block that holds a chunk's map: 65,536 bytes.
+pub(crate) const MAP_ORDER: u32 = 12;
+/// Units of a chunk that are left to allocate.
+pub(crate) const USABLE_UNITS: u32 = CHUNK_UNITS - block_units(MAP_ORDER);
+
+/// The byte of the unit at `address`.
+///
+/// # Safety
+///
+/// `address` lies in a chunk of the arena, which the caller keeps alive for `'a`.
+#[inline(always)]
+pub(crate) unsafe fn map_byte<'a>(memory: Memory, address: u32) -> &'a PlainU8 {
+    // SAFETY: every chunk of an arena begins with its map, and a unit's number is below 65,536.
+    unsafe { memory.at(chunk_of(address) + unit_of(address)) }
+}
+
+/// Which chunks of the memory are the arena's, and how full they are.
+#[repr(C)]
+pub(crate) struct ChunkTable {
+    /// 1 for a chunk of the arena. Read on every free, written by growth only, and so kept apart
+    /// from what changes all the time.
+    owned: [PlainU8; MAX_CHUNKS],
+    /// Free units of each chunk; under the heap lock.
+    free_units: [PlainU32; MAX_CHUNKS],
+}
+
+impl ChunkTable {
+    /// Where the bytes of owned chunks stand in the table.
+    pub(crate) const OWNED_OFFSET: usize = core::mem::offset_of!(Self, owned);
+
+    /// Whether `address` lies in a chunk of the arena.
+    #[inline(always)]
+    pub(crate) fn owns(&self, address: u32) -> bool {
+        self.owned[chunk_index(address)].get() != 0
+    }
+
+    pub(crate) fn set_owned(&self, chunk: u32, owned: bool) {
+        self.owned[chunk_index(chunk)].set(owned.into());
+    }
+
+    /// The count of free units of the chunk that holds `address`.
+    pub(crate) fn free_units(&self, address: u32) -> &PlainU32 {
+        &self.free_units[chunk_index(address)]
+    }
+
+    /// The addresses of the arena's chunks, lowest first.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..MAX_CHUNKS as u32)
+            .map(|index| index * CHUNK_BYTES)
+            .filter(|&chunk| self.owns(chunk))
+    }
+}
+
+/// Writes the map of a fresh chunk, all zero so far, whose only block is its metadata.
+///
+/// # Safety
+///
+/// The chunk at `chunk` is the caller's and its map is zero.
+pub(crate) unsafe fn begin_chunk(memory: Memory, chunk: u32) {
+    // SAFETY: the chunk is the caller's.
+    unsafe { map_byte(memory, chunk) }.set(block_byte(BlockState::Metadata, MAP_ORDER));
+}
+
+/// Zeroes the map of a chunk whose usable units form nothing but the largest free blocks.
+///
+/// # Safety
+///
+/// The chunk at `chunk` is the caller's, and all of it but the map is free and coalesced.
+pub(crate) unsafe fn end_chunk(memory: Memory, chunk: u32) {
+    // SAFETY: the chunk is the caller's; these five are the only blocks of it.
+    unsafe {
+        map_byte(memory, chunk).set(INTERIOR);
+        for order in MAP_ORDER..CHUNK_ORDER {
+            map_byte(memory, chunk + block_bytes(order)).set(INTERIOR);
+        }
+    }
+}
+
+/// The block that holds `address`: its start and its byte. For addresses that are no block's
+/// start; slow, and only as exact as the moment when others run.
+///
+/// # Safety
+///
+/// `address` lies in a chunk of the arena.
+pub(crate) unsafe fn enclosing_block(memory: Memory, address: u32) -> Option<(u32, BlockState)> {
+    let chunk = chunk_of(address);
+    let unit = unit_of(address);
+    (0..=CHUNK_ORDER).find_map(|order| {
+        let start = unit & !(block_units(order) - 1);
+        let start_address = chunk + start * UNIT_BYTES;
+        // SAFETY: the address lies in the same chunk.
+        let byte = unsafe { map_byte(memory, start_address) }.get();
+        let state = block_state(byte).filter(|&state| state != BlockState::Interior)?;
+        (block_order(byte) >= order).then_some((start_address, state))
+    })
+}

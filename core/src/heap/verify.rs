@@ -1,0 +1,498 @@
+//! The proof that an arena is in order, block by block.
+//!
+//! What must hold, and what is walked to see it:
+//!
+//! 1. Every byte of a chunk belongs to one block: each chunk's map is walked from block to
+//!    block, and no byte inside a block claims a start.
+//! 2. A block's address is a multiple of its size.
+//! 3. No two free buddies of one order exist.
+//! 4. The counters are what the maps say.
+//! 5. An object is in one place: the free lists hold exactly the blocks marked free, the caches
+//!    exactly those marked cached, the transfer caches exactly those marked in transfer. The
+//!    last two are compared by count and by a sum of hashes, so that the walk needs no memory;
+//!    only when they differ are the culprits searched for one by one.
+//!
+//! It reads and never writes, and holds the heap lock meanwhile. It is exact when no other call
+//! is in flight; while others run it may report what is merely on its way.
+
+use super::block::{BlockState, INTERIOR, block_order, block_state};
+use super::block_map::map_byte;
+use super::central::Heap;
+use super::free_list::FreeNode;
+use crate::arena::Header;
+use crate::memory::Memory;
+use crate::order::{
+    CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, UNIT_BYTES, block_bytes, block_units, buddy_of,
+};
+use crate::sync::PlainU32;
+use core::fmt;
+
+/// What an arena holds, by state: the result of a proof that found nothing wrong. Counts are
+/// objects, bytes are whole blocks; the six sums add up to `owned_bytes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+pub struct Verification {
+    /// Chunks walked.
+    pub chunks: u32,
+    /// Blocks walked.
+    pub blocks: u64,
+    /// Bytes of all chunks.
+    pub owned_bytes: u64,
+    /// Bytes on free lists.
+    pub free_bytes: u64,
+    /// Bytes in the program's hands.
+    pub allocated_bytes: u64,
+    /// Objects in the program's hands.
+    pub allocated_objects: u64,
+    /// Bytes in workers' caches.
+    pub cached_bytes: u64,
+    /// Bytes in transfer caches.
+    pub in_transfer_bytes: u64,
+    /// Bytes on the deferred list.
+    pub deferred_bytes: u64,
+    /// Bytes of the allocator's own.
+    pub metadata_bytes: u64,
+}
+
+/// The first thing that was found wrong. Addresses are byte offsets in the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// The heap stayed locked, and this context may not wait: nothing was looked at.
+    Busy,
+    /// No block starts where the one before ends, or its byte is none that a block has.
+    NoBlock {
+        /// Where a block should start.
+        address: u32,
+        /// What the block map holds there.
+        byte: u8,
+    },
+    /// A block that is not aligned to its size, or reaches beyond its chunk.
+    Misplaced {
+        /// The block.
+        address: u32,
+        /// Its order.
+        order: u32,
+    },
+    /// A block claims to start inside another.
+    Overlap {
+        /// The outer block.
+        address: u32,
+        /// Where the inner one starts.
+        inside: u32,
+    },
+    /// Two free buddies that were not merged.
+    Uncoalesced {
+        /// The lower one.
+        address: u32,
+        /// Their order.
+        order: u32,
+    },
+    /// A free list holds a block that is not marked free of its order, or its links disagree.
+    FreeList {
+        /// The block.
+        address: u32,
+        /// The list's order.
+        order: u32,
+    },
+    /// A cache or transfer cache holds an object that is not marked so.
+    Entry {
+        /// The object.
+        address: u32,
+        /// The order of the cache.
+        order: u32,
+        /// What the block map holds for it.
+        byte: u8,
+    },
+    /// An object that two places hold.
+    Twice {
+        /// The object.
+        address: u32,
+    },
+    /// A block whose state says that some place holds it, and none does.
+    Lost {
+        /// The block.
+        address: u32,
+        /// The state that its byte claims.
+        state: BlockState,
+    },
+    /// A counter that is not what the block maps say.
+    Counter {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        counted: u64,
+        /// What the maps say.
+        found: u64,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Busy => {
+                f.write_str("the heap is locked and this context may not wait; try again")
+            }
+            Self::NoBlock { address, byte } => {
+                write!(f, "no block starts at {address:#x} (map byte {byte:#04x})")
+            }
+            Self::Misplaced { address, order } => {
+                write!(f, "the block at {address:#x} cannot be of order {order}")
+            }
+            Self::Overlap { address, inside } => write!(
+                f,
+                "a block starts at {inside:#x}, inside the one at {address:#x}"
+            ),
+            Self::Uncoalesced { address, order } => write!(
+                f,
+                "free buddies of order {order} at {address:#x} were not merged"
+            ),
+            Self::FreeList { address, order } => write!(
+                f,
+                "the free list of order {order} is broken at {address:#x}"
+            ),
+            Self::Entry {
+                address,
+                order,
+                byte,
+            } => write!(
+                f,
+                "a cache of order {order} holds {address:#x}, whose map byte is {byte:#04x}"
+            ),
+            Self::Twice { address } => write!(f, "two places hold {address:#x}"),
+            Self::Lost { address, state } => write!(
+                f,
+                "the block at {address:#x} is marked {state:?}, and no place of that kind holds it"
+            ),
+            Self::Counter {
+                name,
+                counted,
+                found,
+            } => write!(f, "{name} is counted as {counted}, and is {found}"),
+        }
+    }
+}
+
+impl core::error::Error for Violation {}
+
+/// Objects of one state and order: how many, and the sum of their hashes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    objects: u64,
+    hashes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, address: u32) {
+        // A multiplicative hash: sums of different sets of addresses differ but for one chance
+        // in 2^64, where sums of the addresses themselves would often agree.
+        let mixed = u64::from(address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.objects += 1;
+        self.hashes = self.hashes.wrapping_add(mixed ^ (mixed >> 29));
+    }
+}
+
+const ORDERS: usize = CHUNK_ORDER as usize + 1;
+const STATES: usize = 7;
+type Tallies = [[Tally; ORDERS]; STATES];
+
+/// The blocks of one chunk in address order, each proven to be in its place.
+struct Blocks {
+    memory: Memory,
+    chunk: u32,
+    unit: u32,
+}
+
+impl Iterator for Blocks {
+    type Item = Result<(u32, BlockState, u32), Violation>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.unit >= CHUNK_UNITS {
+            return None;
+        }
+        let address = self.chunk + self.unit * UNIT_BYTES;
+        // SAFETY: the chunk is the arena's, under the heap lock.
+        let map = unsafe { map_byte(self.memory, address) };
+        let (unit, byte) = (self.unit, map.get());
+        self.unit = CHUNK_UNITS;
+        let Some(state) = block_state(byte).filter(|&state| state != BlockState::Interior) else {
+            return Some(Err(Violation::NoBlock { address, byte }));
+        };
+        let order = block_order(byte);
+        if order > CHUNK_ORDER
+            || !unit.is_multiple_of(block_units(order))
+            || unit + block_units(order) > CHUNK_UNITS
+        {
+            return Some(Err(Violation::Misplaced { address, order }));
+        }
+        let inner = (1..block_units(order)).map(|offset| address + offset * UNIT_BYTES);
+        for inside in inner {
+            // SAFETY: inside the block, so inside the chunk.
+            if unsafe { map_byte(self.memory, inside) }.get() != INTERIOR {
+                return Some(Err(Violation::Overlap { address, inside }));
+            }
+        }
+        self.unit = unit + block_units(order);
+        Some(Ok((address, state, order)))
+    }
+}
+
+/// Walks the arena of `header`, whose heap is locked.
+pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, Violation> {
+    let memory = heap.memory();
+    let mut maps: Tallies = Default::default();
+    let mut result = Verification::default();
+    for chunk in heap.chunks().chunks() {
+        let free = walk_chunk(memory, chunk, &mut maps)?;
+        counter(
+            "free units of a chunk",
+            heap.chunks().free_units(chunk).get().into(),
+            free,
+        )?;
+        result.chunks += 1;
+    }
+    check_free_lists(heap, &maps[BlockState::Free as usize])?;
+    check_entries(header, memory, heap, &maps)?;
+
+    let bytes = |state: BlockState| {
+        (0..ORDERS)
+            .map(|order| maps[state as usize][order].objects * u64::from(block_bytes(order as u32)))
+            .sum::<u64>()
+    };
+    result.blocks = maps.iter().flatten().map(|tally| tally.objects).sum();
+    result.owned_bytes = u64::from(result.chunks) * u64::from(CHUNK_BYTES);
+    result.free_bytes = bytes(BlockState::Free);
+    result.allocated_bytes = bytes(BlockState::Allocated);
+    result.allocated_objects = maps[BlockState::Allocated as usize]
+        .iter()
+        .map(|tally| tally.objects)
+        .sum();
+    result.cached_bytes = bytes(BlockState::Cached);
+    result.in_transfer_bytes = bytes(BlockState::InTransfer);
+    result.deferred_bytes = bytes(BlockState::Deferred);
+    result.metadata_bytes = bytes(BlockState::Metadata);
+
+    let central = heap.central();
+    counter("chunks", central.chunks.get().into(), result.chunks.into())?;
+    let unit = u64::from(UNIT_BYTES);
+    counter(
+        "free bytes",
+        u64::from(central.free_units.get()) * unit,
+        result.free_bytes,
+    )?;
+    counter(
+        "metadata bytes",
+        u64::from(central.metadata_units.get()) * unit,
+        result.metadata_bytes,
+    )?;
+    for (order, counted) in central.out.iter().enumerate() {
+        let out = [
+            BlockState::Allocated,
+            BlockState::Cached,
+            BlockState::InTransfer,
+            BlockState::Deferred,
+        ]
+        .map(|state| maps[state as usize][order].objects);
+        counter(
+            "blocks out of the heap",
+            counted.get().into(),
+            out.iter().sum(),
+        )?;
+    }
+    Ok(result)
+}
+
+fn counter(name: &'static str, counted: u64, found: u64) -> Result<(), Violation> {
+    if counted == found {
+        Ok(())
+    } else {
+        Err(Violation::Counter {
+            name,
+            counted,
+            found,
+        })
+    }
+}
+
+/// Tallies the blocks of `chunk` and returns its free units.
+fn walk_chunk(memory: Memory, chunk: u32, maps: &mut Tallies) -> Result<u64, Violation> {
+    let mut free_units = 0;
+    let blocks = Blocks {
+        memory,
+        chunk,
+        unit: 0,
+    };
+    // The free block before, if the next one could be its buddy.
+    let mut before = None;
+    for block in blocks {
+        let (address, state, order) = block?;
+        maps[state as usize][order as usize].add(address);
+        let unit = (address - chunk) / UNIT_BYTES;
+        if state == BlockState::Free {
+            free_units += u64::from(block_units(order));
+            if before == Some((buddy_of(unit, order), order)) {
+                let address = chunk + buddy_of(unit, order) * UNIT_BYTES;
+                return Err(Violation::Uncoalesced { address, order });
+            }
+            before = Some((unit, order));
+        } else {
+            before = None;
+        }
+    }
+    Ok(free_units)
+}
+
+/// Follows every list: each entry is marked free of that order and knows the one before it, and
+/// there are as many as the maps have.
+fn check_free_lists(heap: &Heap<'_>, free: &[Tally; ORDERS]) -> Result<(), Violation> {
+    let memory = heap.memory();
+    for order in 0..CHUNK_ORDER {
+        let mut listed = Tally::default();
+        let mut previous = 0;
+        let mut address = heap.central().lists.head(order);
+        while address != 0 {
+            let broken = Violation::FreeList { address, order };
+            if !address.is_multiple_of(block_bytes(order)) || !heap.chunks().owns(address) {
+                return Err(broken);
+            }
+            // SAFETY: aligned, and in a chunk of the arena.
+            let (byte, node) =
+                unsafe { (map_byte(memory, address), memory.at::<FreeNode>(address)) };
+            let is_free = block_state(byte.get()) == Some(BlockState::Free)
+                && block_order(byte.get()) == order;
+            // A node knows one node before it, so a list that comes back to itself is seen here.
+            if !is_free || node.previous.get() != previous {
+                return Err(broken);
+            }
+            listed.add(address);
+            previous = address;
+            address = node.next.get();
+        }
+        if listed != free[order as usize] {
+            return Err(find_unlisted(heap, order).unwrap_or(Violation::Counter {
+                name: "blocks on a free list",
+                counted: listed.objects,
+                found: free[order as usize].objects,
+            }));
+        }
+    }
+    Ok(())
+}
+
+fn find_unlisted(heap: &Heap<'_>, wanted: u32) -> Option<Violation> {
+    let memory = heap.memory();
+    all_blocks(heap)
+        .filter(|&(_, state, order)| state == BlockState::Free && order == wanted)
+        .find(|&(address, ..)| {
+            let mut listed = heap.central().lists.head(wanted);
+            while listed != 0 && listed != address {
+                // SAFETY: every entry of the list was found sound before.
+                listed = unsafe { memory.at::<FreeNode>(listed) }.next.get();
+            }
+            listed == 0
+        })
+        .map(|(address, state, _)| Violation::Lost { address, state })
+}
+
+/// Every block of every chunk, whose maps were found sound before.
+fn all_blocks(heap: &Heap<'_>) -> impl Iterator<Item = (u32, BlockState, u32)> {
+    let memory = heap.memory();
+    heap.chunks()
+        .chunks()
+        .flat_map(move |chunk| Blocks {
+            memory,
+            chunk,
+            unit: 0,
+        })
+        .filter_map(Result::ok)
+}
+
+/// Every place that may hold an object of `order`: the entries in use of each cache, then of the
+/// transfer cache, with the state that they must have.
+fn places(
+    header: &Header,
+    memory: Memory,
+    order: u32,
+) -> impl Iterator<Item = (BlockState, &[PlainU32])> {
+    let lifos = header.slots(memory).map(move |slot| {
+        let lifo = &slot.lifos[order as usize];
+        (
+            BlockState::Cached,
+            &lifo.entries(memory)[..lifo.fill() as usize],
+        )
+    });
+    let transfer = &header.transfers[order as usize];
+    let entries = &transfer.entries(memory)[..transfer.count.get() as usize];
+    lifos.chain(core::iter::once((BlockState::InTransfer, entries)))
+}
+
+/// Looks at every object that a cache holds, and at every block that claims to be in one.
+fn check_entries(
+    header: &Header,
+    memory: Memory,
+    heap: &Heap<'_>,
+    maps: &Tallies,
+) -> Result<(), Violation> {
+    for order in 0..header.transfers.len() as u32 {
+        let mut held = [Tally::default(); STATES];
+        for (state, entries) in places(header, memory, order) {
+            for entry in entries {
+                let address = entry.get();
+                let owned = address.is_multiple_of(UNIT_BYTES) && heap.chunks().owns(address);
+                let byte = if owned {
+                    // SAFETY: aligned, and in a chunk of the arena.
+                    unsafe { map_byte(memory, address) }.get()
+                } else {
+                    INTERIOR
+                };
+                if block_state(byte) != Some(state) || block_order(byte) != order {
+                    return Err(Violation::Entry {
+                        address,
+                        order,
+                        byte,
+                    });
+                }
+                held[state as usize].add(address);
+            }
+        }
+        for state in [BlockState::Cached, BlockState::InTransfer] {
+            let found = maps[state as usize][order as usize];
+            if held[state as usize] != found {
+                return Err(find_misheld(header, memory, heap, order, state).unwrap_or(
+                    Violation::Counter {
+                        name: "objects in caches",
+                        counted: held[state as usize].objects,
+                        found: found.objects,
+                    },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The object that two places hold, or that none does, although it is marked `state`.
+fn find_misheld(
+    header: &Header,
+    memory: Memory,
+    heap: &Heap<'_>,
+    wanted: u32,
+    state: BlockState,
+) -> Option<Violation> {
+    all_blocks(heap)
+        .filter(|&(_, found, order)| found == state && order == wanted)
+        .find_map(|(address, ..)| {
+            let holders = places(header, memory, wanted)
+                .flat_map(|(_, entries)| entries)
+                .filter(|entry| entry.get() == address)
+                .count();
+            match holders {
+                0 => Some(Violation::Lost { address, state }),
+                1 => None,
+                _ => Some(Violation::Twice { address }),
+            }
+        })
+}

@@ -1,0 +1,318 @@
+//! The lock of the central heap and of each transfer cache: one word that carries its owner.
+//!
+//! | bits | meaning |
+//! | --- | --- |
+//! | 0–30 | owner + 1: who holds it; 0: nobody |
+//! | 31 | somebody may be waiting: the holder wakes one when it lets go |
+//!
+//! The owner is there so that the lock of a worker that died can be told apart from a lock that
+//! is merely busy. A worker spins for a moment and then waits in the engine or the kernel; a
+//! context that may not wait spins up to a bound and reports [`Busy`]; trying and taking return
+//! the same thing.
+//!
+//! **Ordering.** Taking is an acquire of the word, letting go a release of it, so all that one
+//! holder wrote is visible to the next. No waiter is lost: whoever is about to wait has set bit
+//! 31 in the very value that it waits on, so a release after that sees the bit and wakes, and a
+//! release before it changes the word, on which the wait returns at once. Who wakes takes the
+//! lock with bit 31 set, since others may still wait.
+
+use crate::error::Busy;
+use crate::sync::{AtomicU32, Ordering};
+
+const WAITERS: u32 = 1 << 31;
+
+/// Tries before a worker waits: longer than a heap operation of another core, far shorter than a
+/// sleep and a wake.
+const SPINS_BEFORE_WAIT: u32 = if cfg!(loom) { 1 } else { 128 };
+
+/// Tries before a context that may not wait gives up. About ten milliseconds: longer than the
+/// scheduler keeps a holder away from a core that others want too.
+const SPINS_WITHOUT_WAIT: u32 = if cfg!(loom) { 2 } else { 1 << 20 };
+
+/// Whether the calling agent may sleep for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// A Web Worker, a Node thread, a native thread.
+    MayWait,
+    /// A page's main thread, an AudioWorklet: a wait there traps or freezes.
+    NoWait,
+}
+
+/// Who takes a lock: a slot's number, or [`Owner::ARENA`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(u32);
+
+impl Owner {
+    /// A call on the arena itself, made by no slot: attach, stats, verify.
+    pub(crate) const ARENA: Self = Self(WAITERS - 1);
+
+    pub(crate) const fn slot(number: u32) -> Self {
+        Self(number + 1)
+    }
+}
+
+/// The lock. Zeroed memory is an unlocked one.
+#[repr(C)]
+pub(crate) struct Lock {
+    word: AtomicU32,
+    /// Who waits, in a model: loom has no futex, so a mutex and a condition stand for it.
+    #[cfg(loom)]
+    parked: parking::Parked,
+}
+
+impl Lock {
+    #[cfg(test)]
+    pub(crate) fn new() -> Self {
+        Self {
+            word: AtomicU32::new(0),
+            #[cfg(loom)]
+            parked: parking::Parked::default(),
+        }
+    }
+
+    /// Takes the lock if it is free now. Never waits.
+    #[inline]
+    pub(crate) fn try_lock(&self, owner: Owner) -> Result<LockGuard<'_>, Busy> {
+        // Look before the exchange: a failed exchange would still take the line from its holder.
+        if self.word.load(Ordering::Relaxed) != 0 {
+            return Err(Busy);
+        }
+        self.word
+            .compare_exchange(0, owner.0, Ordering::Acquire, Ordering::Relaxed)
+            .map(|_| LockGuard { lock: self })
+            .map_err(|_| Busy)
+    }
+
+    /// Takes the lock: by a bounded spin, then by waiting where `context` may wait.
+    #[inline]
+    pub(crate) fn lock(&self, owner: Owner, context: Context) -> Result<LockGuard<'_>, Busy> {
+        self.try_lock(owner)
+            .or_else(|Busy| self.lock_slow(owner, context))
+    }
+
+    /// Takes the lock by a short spin and no wait, whoever asks: for work that another path can
+    /// do as well.
+    #[inline]
+    pub(crate) fn lock_soon(&self, owner: Owner) -> Result<LockGuard<'_>, Busy> {
+        self.try_lock(owner)
+            .or_else(|Busy| self.spin(owner, SPINS_BEFORE_WAIT))
+    }
+
+    #[cold]
+    fn spin(&self, owner: Owner, spins: u32) -> Result<LockGuard<'_>, Busy> {
+        (0..spins)
+            .find_map(|_| {
+                parking::relax();
+                self.try_lock(owner).ok()
+            })
+            .ok_or(Busy)
+    }
+
+    #[cold]
+    fn lock_slow(&self, owner: Owner, context: Context) -> Result<LockGuard<'_>, Busy> {
+        match context {
+            Context::NoWait => self.spin(owner, SPINS_WITHOUT_WAIT),
+            Context::MayWait => Ok(self
+                .spin(owner, SPINS_BEFORE_WAIT)
+                .unwrap_or_else(|Busy| self.wait_and_lock(owner))),
+        }
+    }
+
+    fn wait_and_lock(&self, owner: Owner) -> LockGuard<'_> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let wanted = if word == 0 {
+                owner.0 | WAITERS
+            } else {
+                word | WAITERS
+            };
+            if wanted != word
+                && let Err(found) =
+                    self.word
+                        .compare_exchange(word, wanted, Ordering::Acquire, Ordering::Relaxed)
+            {
+                word = found;
+                continue;
+            }
+            if word == 0 {
+                return LockGuard { lock: self };
+            }
+            parking::wait(self, wanted);
+            word = self.word.load(Ordering::Relaxed);
+        }
+    }
+
+    fn unlock(&self) {
+        if self.word.swap(0, Ordering::Release) & WAITERS != 0 {
+            parking::wake_one(self);
+        }
+    }
+}
+
+/// Holds the lock; lets go when dropped.
+pub(crate) struct LockGuard<'a> {
+    lock: &'a Lock,
+}
+
+impl Drop for LockGuard<'_> {
+    fn drop(&mut self) {
+        self.lock.unlock();
+    }
+}
+
+/// Waiting natively, by the kernel's futex or its like: the `atomic-wait` crate covers them all.
+#[cfg(not(any(loom, target_family = "wasm")))]
+mod parking {
+    use super::Lock;
+    pub(super) use core::hint::spin_loop as relax;
+
+    pub(super) fn wait(lock: &Lock, value: u32) {
+        atomic_wait::wait(&lock.word, value);
+    }
+
+    pub(super) fn wake_one(lock: &Lock) {
+        atomic_wait::wake_one(&lock.word);
+    }
+}
+
+/// Waiting on wasm, in the engine. The build without threads has one worker, which never finds a
+/// lock taken.
+#[cfg(all(target_family = "wasm", not(loom)))]
+mod parking {
+    use super::Lock;
+    pub(super) use core::hint::spin_loop as relax;
+
+    #[cfg(target_feature = "atomics")]
+    pub(super) fn wait(lock: &Lock, value: u32) {
+        const FOREVER: i64 = -1;
+        // SAFETY: the word is alive and aligned; `Context::MayWait` promised that this agent may
+        // wait. All three outcomes (woken, changed, timed out) lead the caller to look again.
+        unsafe {
+            core::arch::wasm32::memory_atomic_wait32(
+                lock.word.as_ptr().cast(),
+                value as i32,
+                FOREVER,
+            );
+        }
+    }
+
+    #[cfg(target_feature = "atomics")]
+    pub(super) fn wake_one(lock: &Lock) {
+        // SAFETY: the word is alive and aligned. Waking is allowed to every agent.
+        unsafe {
+            core::arch::wasm32::memory_atomic_notify(lock.word.as_ptr().cast(), 1);
+        }
+    }
+
+    #[cfg(not(target_feature = "atomics"))]
+    pub(super) fn wait(_: &Lock, _: u32) {}
+
+    #[cfg(not(target_feature = "atomics"))]
+    pub(super) fn wake_one(_: &Lock) {}
+}
+
+/// Waiting in a model: compares and sleeps as one step, as a futex does, and sleeps until it is
+/// really woken, so a lost wake is a deadlock that loom reports.
+#[cfg(loom)]
+mod parking {
+    use super::{Lock, Ordering};
+    use loom::sync::{Condvar, Mutex};
+    pub(super) use loom::thread::yield_now as relax;
+
+    #[derive(Default)]
+    pub(super) struct Parked {
+        mutex: Mutex<()>,
+        condition: Condvar,
+    }
+
+    pub(super) fn wait(lock: &Lock, value: u32) {
+        let guard = lock.parked.mutex.lock().unwrap();
+        if lock.word.load(Ordering::Relaxed) == value {
+            drop(lock.parked.condition.wait(guard).unwrap());
+        }
+    }
+
+    pub(super) fn wake_one(lock: &Lock) {
+        let _guard = lock.parked.mutex.lock().unwrap();
+        lock.parked.condition.notify_one();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    extern crate std;
+
+    #[test]
+    fn a_held_lock_refuses_and_names_its_owner() {
+        let lock = Lock::new();
+        let guard = lock.try_lock(Owner::slot(6)).ok();
+        assert_eq!(lock.word.load(Ordering::Relaxed), 7);
+        assert!(lock.try_lock(Owner::ARENA).is_err());
+        assert!(lock.lock(Owner::ARENA, Context::NoWait).is_err());
+        drop(guard);
+        assert!(lock.lock(Owner::ARENA, Context::NoWait).is_ok());
+        assert_eq!(lock.word.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn waiters_all_get_it() {
+        const ROUNDS: u32 = 2_000;
+        let lock = Lock::new();
+        let total = crate::sync::PlainU32::new(0);
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (lock, total) = (&lock, &total);
+                scope.spawn(move || {
+                    for _ in 0..ROUNDS {
+                        let guard = lock.lock(Owner::slot(number), Context::MayWait);
+                        assert!(guard.is_ok());
+                        // Long enough that others run out of spins and really wait.
+                        (0..300).for_each(|_| core::hint::spin_loop());
+                        total.add(1);
+                    }
+                });
+            }
+        });
+        assert_eq!(total.get(), 4 * ROUNDS);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::sync::PlainU32;
+    use loom::sync::Arc;
+
+    /// Two workers, one of which may not wait, and the model's main thread: no increment is lost,
+    /// and what one holder wrote with plain stores the next one reads.
+    #[test]
+    fn holders_exclude_each_other() {
+        loom::model(|| {
+            let shared = Arc::new((Lock::new(), PlainU32::new(0)));
+            let workers: Vec<_> = [(0, Context::MayWait), (1, Context::NoWait)]
+                .into_iter()
+                .map(|(number, context)| {
+                    let shared = shared.clone();
+                    loom::thread::spawn(move || match shared.0.lock(Owner::slot(number), context) {
+                        Ok(_guard) => {
+                            shared.1.add(1);
+                            1
+                        }
+                        Err(Busy) => 0,
+                    })
+                })
+                .collect();
+            let mut taken = 0;
+            if let Ok(_guard) = shared.0.try_lock(Owner::ARENA) {
+                shared.1.add(1);
+                taken += 1;
+            }
+            for worker in workers {
+                taken += worker.join().unwrap();
+            }
+            assert_eq!(shared.1.get(), taken);
+            assert_eq!(shared.0.word.load(Ordering::Relaxed), 0);
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Turns a memory that grows by pages into whole aligned chunks.
+
+use super::page_map::{CHUNK_PAGES, PageMap};
+use crate::order::{CHUNK_BYTES, MAX_CHUNKS, chunk_index};
+
+/// A memory that grows at its end by pages of 64 KiB, as `memory.grow` does.
+pub(crate) trait Pages {
+    /// Pages now.
+    fn size(&self) -> u32;
+
+    /// Adds `count` zeroed pages and returns the size before, or `None` beyond the maximum. Two
+    /// callers at once each get their own pages.
+    fn grow(&self, count: u32) -> Option<u32>;
+}
+
+/// Chunks out of `Pages`: those given back first, then by growth.
+pub(crate) struct PageSource<P> {
+    pages: P,
+    map: PageMap<MAX_CHUNKS>,
+}
+
+impl<P: Pages> PageSource<P> {
+    pub(crate) const fn new(pages: P) -> Self {
+        Self {
+            pages,
+            map: PageMap::new(),
+        }
+    }
+
+    /// The address of a chunk that is now the caller's.
+    pub(crate) fn acquire(&self) -> Option<u32> {
+        loop {
+            if let Some(chunk) = self.map.take_chunk() {
+                return Some(chunk * CHUNK_BYTES);
+            }
+            // Ask for what completes the chunk at the memory's end, if all of its beginning is
+            // ours; else for the rest of that chunk and a whole one behind it. If somebody
+            // else grows the memory in between, the pages land elsewhere, are kept all the
+            // same, and the next round asks anew.
+            let end = self.pages.size();
+            let rest = CHUNK_PAGES - end % CHUNK_PAGES;
+            let count = if self.map.reaches_back(end) && end >= CHUNK_PAGES {
+                rest
+            } else {
+                rest + CHUNK_PAGES
+            };
+            let first = self.pages.grow(count)?;
+            self.map.give(first, count);
+        }
+    }
+
+    /// Takes the chunk at `address` back.
+    pub(crate) fn release(&self, address: u32) {
+        self.map
+            .give(chunk_index(address) as u32 * CHUNK_PAGES, CHUNK_PAGES);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    struct Counter {
+        size: AtomicU32,
+        maximum: u32,
+        /// Pages that somebody else adds before each of our growths.
+        foreign: u32,
+    }
+
+    impl Pages for Counter {
+        fn size(&self) -> u32 {
+            self.size.load(Ordering::Relaxed)
+        }
+
+        fn grow(&self, count: u32) -> Option<u32> {
+            let size = self.size.load(Ordering::Relaxed) + self.foreign;
+            (size + count <= self.maximum).then(|| {
+                self.size.store(size + count, Ordering::Relaxed);
+                size
+            })
+        }
+    }
+
+    fn source(size: u32, maximum: u32, foreign: u32) -> PageSource<Counter> {
+        PageSource::new(Counter {
+            size: AtomicU32::new(size),
+            maximum,
+            foreign,
+        })
+    }
+
+    #[test]
+    fn grows_by_one_chunk_once_aligned() {
+        let source = source(5, 64, 0);
+        assert_eq!(source.acquire(), Some(0x10_0000));
+        assert_eq!(source.pages.size(), 32);
+        assert_eq!(source.acquire(), Some(0x20_0000));
+        assert_eq!(source.acquire(), Some(0x30_0000));
+        assert_eq!(source.pages.size(), 64);
+        assert_eq!(source.acquire(), None);
+        source.release(0x20_0000);
+        assert_eq!(source.acquire(), Some(0x20_0000));
+    }
+
+    #[test]
+    fn foreign_growth_costs_pages_but_overlaps_nothing() {
+        let source = source(18, 1024, 3);
+        let mut chunks = [0; 4];
+        for chunk in &mut chunks {
+            *chunk = source.acquire().unwrap();
+        }
+        assert!(chunks.iter().all(|chunk| chunk % CHUNK_BYTES == 0));
+        assert!(chunks.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
