@@ -33,3 +33,18 @@ fn major(version: &str) -> Option<u32> {
             .and_then(|(first, _)| first.parse().ok())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn major_version_is_the_first_number_with_a_dot() {
+        assert_eq!(
+            major("Chromium 156.0.8078.114 built on Debian GNU/Linux 12"),
+            Some(156)
+        );
+        assert_eq!(major("ChromeDriver 156.0.8078.114 (0a1b2c)"), Some(156));
+        assert_eq!(major("no version"), None);
+    }
+}

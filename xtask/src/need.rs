@@ -12,6 +12,8 @@ use crate::{apt, browser, npm};
 pub enum Need {
     /// A Rust toolchain with the standard library's source, and a linker for WebAssembly.
     Toolchain,
+    /// Clippy of that toolchain: its own code paths are seen by no other.
+    Clippy,
     /// A program that cargo builds.
     Cargo(CargoTool),
     /// Node and npm.
@@ -95,6 +97,19 @@ impl Need {
                 None => State::Missing(
                     "a Rust toolchain with the standard library's source".to_owned(),
                     Toolchain::remedy(pins)?,
+                ),
+            },
+            Self::Clippy => match Toolchain::find() {
+                Some(toolchain) => match toolchain.clippy() {
+                    Some(_) => State::Present("clippy for WebAssembly".to_owned()),
+                    None => State::Missing(
+                        "clippy for WebAssembly".to_owned(),
+                        toolchain.clippy_remedy(),
+                    ),
+                },
+                None => State::Missing(
+                    "clippy for WebAssembly".to_owned(),
+                    packages_or(&["rust-web-clippy"], "install a toolchain with clippy"),
                 ),
             },
             Self::Cargo(tool) => {

@@ -20,7 +20,7 @@ use crate::{apt, npm};
 
 /// Everything that any command needs.
 pub fn everything() -> Vec<Need> {
-    [need::PACK, need::CHROME, need::FIREFOX].concat()
+    [need::PACK, &[Need::Clippy], need::CHROME, need::FIREFOX].concat()
 }
 
 /// Prints what is there and what is missing; whether all is there.
@@ -105,6 +105,19 @@ impl Machine {
         let mut command = command(program, arguments);
         self.dress(&mut command)?;
         command.current_dir(workspace::root());
+        Ok(command)
+    }
+
+    /// Clippy on WebAssembly, with the toolchain that builds it.
+    pub fn clippy(&self, arguments: &[&str]) -> Result<Command> {
+        let mut command = self.wasm("cargo", &["clippy"])?;
+        let folder = self.toolchain.as_ref().and_then(Toolchain::clippy);
+        let folder = folder.context("no clippy for WebAssembly: cargo xtask setup")?;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+        command
+            .env("PATH", std::env::join_paths(folders)?)
+            .args(arguments);
         Ok(command)
     }
 

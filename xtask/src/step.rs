@@ -54,9 +54,9 @@ impl Step {
             .into_iter()
             .try_for_each(|command| running.command(command));
         match (result, self.otherwise) {
-            (Err(error), Some(command)) => {
+            (Err(_), Some(command)) => {
                 println!(
-                    "  . {}: {error}; trying `{}`",
+                    "  . {}: that failed; trying `{}`",
                     running.title,
                     process::line(&command)
                 );

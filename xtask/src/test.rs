@@ -65,7 +65,8 @@ impl Suite {
     fn needs(self) -> Vec<Need> {
         match self {
             Self::Native => Vec::new(),
-            Self::Lint | Self::Node => need::PACK.to_vec(),
+            Self::Lint => [need::PACK, &[Need::Clippy]].concat(),
+            Self::Node => need::PACK.to_vec(),
             Self::Chrome => need::CHROME.to_vec(),
             Self::Firefox => need::FIREFOX.to_vec(),
             Self::E2e => [need::PACK, &[Need::Chrome]].concat(),

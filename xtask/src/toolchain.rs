@@ -14,10 +14,10 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::apt;
 use crate::need::Remedy;
 use crate::process::{ask, command, find};
 use crate::workspace::Pins;
-use crate::{apt, process};
 
 /// The oldest compiler that this project was built with; older ones are passed over.
 const OLDEST: (u32, u32) = (1, 95);
@@ -123,8 +123,7 @@ impl Toolchain {
 
     /// Whether a linker is there: the toolchain's own or the system's.
     pub fn has_linker(&self) -> bool {
-        self.linker()
-            .is_none_or(|name| process::find(name).is_some())
+        self.linker().is_none_or(|name| find(name).is_some())
     }
 
     /// The variables that make every cargo below use this toolchain.
@@ -140,6 +139,25 @@ impl Toolchain {
         variables
     }
 
+    /// The folder of `cargo-clippy`, when the toolchain has it.
+    ///
+    /// It must come first on the `PATH`: rustup's own `cargo-clippy` refuses a toolchain by path.
+    pub fn clippy(&self) -> Option<PathBuf> {
+        let programs = self.sysroot.join("bin");
+        programs.join("cargo-clippy").is_file().then_some(programs)
+    }
+
+    /// Where the toolchain's clippy comes from.
+    pub fn clippy_remedy(&self) -> Remedy {
+        if apt::is_debian() && self.sysroot == Path::new("/usr") {
+            return Remedy::Apt(&["rust-web-clippy"]);
+        }
+        Remedy::Manual(format!(
+            "rustup component add clippy --toolchain {}",
+            self.name
+        ))
+    }
+
     /// The folder to put first on the `PATH` where no rustup obeys `RUSTUP_TOOLCHAIN`.
     pub fn programs(&self) -> Option<PathBuf> {
         let obeyed = find("rustup").is_some();
@@ -148,7 +166,7 @@ impl Toolchain {
 
     /// One line for people: version and place.
     pub fn describe(&self) -> String {
-        format!("{} in {}", self.version, display(&self.sysroot))
+        format!("{} in {}", self.version, self.sysroot.display())
     }
 }
 
@@ -158,6 +176,18 @@ fn minor(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn display(path: &Path) -> String {
-    path.display().to_string()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_read_from_what_the_compiler_says() {
+        let debian = "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)";
+        assert_eq!(minor(debian), Some((1, 96)));
+        assert_eq!(
+            minor("rustc 1.97.0-nightly (e50aa6fba 2026-05-19)"),
+            Some((1, 97))
+        );
+        assert_eq!(minor("clang version 19"), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask web`: builds the package and serves the page, with the headers that isolate it.
 //!
-//! Vite is run by Node directly, with no npm or shell between, so that ending the one child ends
-//! everything. The URL is printed when the server has answered with those headers.
+//! Vite is run by `web/serve.mjs`, which ends when the pipe to it closes. The URL is printed when
+//! the server has answered with those headers.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -73,18 +73,9 @@ struct Server {
 
 impl Server {
     fn start(port: u16) -> Result<Self> {
-        let mut vite = npm::node(workspace::web().join("node_modules/vite/bin/vite.js"));
-        vite.args([
-            "--host",
-            "127.0.0.1",
-            "--strictPort",
-            "--logLevel",
-            "warn",
-            "--port",
-        ]);
-        vite.arg(port.to_string()).current_dir(workspace::web());
-        // Vite ends when its input does: the pipe closes however this process ends.
-        vite.stdin(Stdio::piped());
+        let mut vite = npm::node(workspace::root().join("xtask/src/web/serve.mjs"));
+        vite.arg(workspace::web()).arg(port.to_string());
+        vite.current_dir(workspace::web()).stdin(Stdio::piped());
         let child = vite.spawn().context("cannot start node")?;
         Ok(Self { child, port })
     }

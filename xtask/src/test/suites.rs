@@ -35,6 +35,10 @@ pub fn checks(suite: Suite) -> Vec<Check> {
                 },
             },
             Check {
+                name: "clippy of the threads build",
+                commands: clippy_of_threads,
+            },
+            Check {
                 name: "types of the page",
                 commands: types_of_page,
             },
@@ -108,6 +112,12 @@ fn loom(_: &Machine) -> Result<Vec<Command>> {
         command.env("CARGO_TARGET_DIR", workspace::target().join("loom"));
     }
     Ok(commands)
+}
+
+fn clippy_of_threads(machine: &Machine) -> Result<Vec<Command>> {
+    let mut clippy = machine.clippy(&["--quiet", "-p", "warena", "-p", "warena-wasm"])?;
+    clippy.args(pack::THREADS).args(["--", "-D", "warnings"]);
+    Ok(vec![clippy])
 }
 
 fn types_of_page(machine: &Machine) -> Result<Vec<Command>> {
