@@ -284,35 +284,55 @@ mod model {
     use crate::sync::PlainU32;
     use loom::sync::Arc;
 
-    /// Two workers, one of which may not wait, and the model's main thread: no increment is lost,
-    /// and what one holder wrote with plain stores the next one reads.
-    #[test]
-    fn holders_exclude_each_other() {
-        loom::model(|| {
+    /// Workers of the given contexts each take the lock once: no increment is lost, what one
+    /// holder wrote with plain stores the next one reads, nobody sleeps for ever, and the word
+    /// is 0 at the end.
+    fn exclude(contexts: &'static [Context]) {
+        // Three forced switches at any points of the run, on top of those where a thread waits:
+        // every order of the handful of steps that two or three holders take.
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
             let shared = Arc::new((Lock::new(), PlainU32::new(0)));
-            let workers: Vec<_> = [(0, Context::MayWait), (1, Context::NoWait)]
-                .into_iter()
-                .map(|(number, context)| {
+            let take = |number: u32, context, shared: &(Lock, PlainU32)| {
+                let guard = shared.0.lock(Owner::slot(number), context);
+                assert!(guard.is_ok() || context == Context::NoWait);
+                guard.map_or(0, |_guard| {
+                    shared.1.add(1);
+                    1
+                })
+            };
+            let (&first, others) = contexts.split_first().unwrap();
+            let others: std::vec::Vec<_> = (1..)
+                .zip(others)
+                .map(|(number, &context)| {
                     let shared = shared.clone();
-                    loom::thread::spawn(move || match shared.0.lock(Owner::slot(number), context) {
-                        Ok(_guard) => {
-                            shared.1.add(1);
-                            1
-                        }
-                        Err(Busy) => 0,
-                    })
+                    loom::thread::spawn(move || take(number, context, &shared))
                 })
                 .collect();
-            let mut taken = 0;
-            if let Ok(_guard) = shared.0.try_lock(Owner::ARENA) {
-                shared.1.add(1);
-                taken += 1;
-            }
-            for worker in workers {
-                taken += worker.join().unwrap();
+            let mut taken = take(0, first, &shared);
+            for other in others {
+                taken += other.join().unwrap();
             }
             assert_eq!(shared.1.get(), taken);
             assert_eq!(shared.0.word.load(Ordering::Relaxed), 0);
         });
+    }
+
+    extern crate std;
+
+    #[test]
+    fn two_that_wait() {
+        exclude(&[Context::MayWait; 2]);
+    }
+
+    #[test]
+    fn three_that_wait() {
+        exclude(&[Context::MayWait; 3]);
+    }
+
+    #[test]
+    fn one_that_may_not_wait() {
+        exclude(&[Context::MayWait, Context::NoWait]);
     }
 }

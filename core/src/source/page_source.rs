@@ -20,7 +20,16 @@ pub(crate) struct PageSource<P> {
 }
 
 impl<P: Pages> PageSource<P> {
+    #[cfg(not(loom))]
     pub(crate) const fn new(pages: P) -> Self {
+        Self {
+            pages,
+            map: PageMap::new(),
+        }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new(pages: P) -> Self {
         Self {
             pages,
             map: PageMap::new(),
@@ -29,21 +38,20 @@ impl<P: Pages> PageSource<P> {
 
     /// The address of a chunk that is now the caller's.
     pub(crate) fn acquire(&self) -> Option<u32> {
+        let mut attempts = 0..;
         loop {
             if let Some(chunk) = self.map.take_chunk() {
                 return Some(chunk * CHUNK_BYTES);
             }
-            // Ask for what completes the chunk at the memory's end, if all of its beginning is
-            // ours; else for the rest of that chunk and a whole one behind it. If somebody
-            // else grows the memory in between, the pages land elsewhere, are kept all the
-            // same, and the next round asks anew.
+            // The first time, ask for what completes the chunk at the memory's end, if all of
+            // its beginning is ours. If somebody else grows the memory in between, the pages
+            // land elsewhere, are kept all the same, and from then on the request is large
+            // enough to hold a whole chunk wherever it lands.
             let end = self.pages.size();
             let rest = CHUNK_PAGES - end % CHUNK_PAGES;
-            let count = if self.map.reaches_back(end) && end >= CHUNK_PAGES {
-                rest
-            } else {
-                rest + CHUNK_PAGES
-            };
+            let completes =
+                attempts.next() == Some(0) && end >= CHUNK_PAGES && self.map.reaches_back(end);
+            let count = if completes { rest } else { rest + CHUNK_PAGES };
             let first = self.pages.grow(count)?;
             self.map.give(first, count);
         }
@@ -105,7 +113,7 @@ mod tests {
 
     #[test]
     fn foreign_growth_costs_pages_but_overlaps_nothing() {
-        let source = source(18, 1024, 3);
+        let source = source(18, 256, 3);
         let mut chunks = [0; 4];
         for chunk in &mut chunks {
             *chunk = source.acquire().unwrap();
