@@ -1,0 +1,43 @@
+/**
+ * A census of a chunk: how many blocks of each order are in each state. Its bytes add up to the
+ * chunk, whatever moment the map was sampled at.
+ */
+import { STATES, forEachBlock } from './block_map.ts';
+import { LARGEST_ORDER, orderBytes } from './order.ts';
+
+const ORDERS = LARGEST_ORDER + 1;
+
+/** Blocks by state and order. */
+export class Census {
+  readonly #blocks = new Uint32Array(STATES * ORDERS);
+
+  /** Replaces the figures by those of `map`. */
+  count(map: Uint8Array): void {
+    const blocks = this.#blocks;
+    blocks.fill(0);
+    forEachBlock(map, (_unit, order, state) => {
+      blocks[state * ORDERS + order]! += 1;
+    });
+  }
+
+  /** Blocks of `order` in `state`. */
+  blocks(state: number, order: number): number {
+    return this.#blocks[state * ORDERS + order]!;
+  }
+
+  /** Bytes of all blocks in `state`. */
+  bytes(state: number): number {
+    let bytes = 0;
+    for (let order = 0; order < ORDERS; order += 1) {
+      bytes += this.blocks(state, order) * orderBytes(order);
+    }
+    return bytes;
+  }
+}
+
+/** Bytes in each state over many chunks, indexed by state. */
+export function bytesByState(censuses: readonly Census[]): number[] {
+  return Array.from({ length: STATES }, (_, state) =>
+    censuses.reduce((sum, census) => sum + census.bytes(state), 0),
+  );
+}

@@ -1,0 +1,49 @@
+/**
+ * Slows a worker down to the pace that is set on the page, and notices the stop. At full speed an
+ * operation costs one comparison here; slower, the worker sleeps until its next operation is due.
+ */
+import type { ControlBlock } from '../model/control_block.ts';
+
+/** A worker that is late by more than this, in milliseconds, does not catch up. */
+const LARGEST_DEBT = 100;
+
+export class Pacer {
+  readonly #control: ControlBlock;
+  readonly #beforeSleep: () => void;
+  #pace = 0;
+  #due = 0;
+
+  /** `beforeSleep` is called before each sleep, to publish figures that would be old after it. */
+  constructor(control: ControlBlock, beforeSleep: () => void) {
+    this.#control = control;
+    this.#beforeSleep = beforeSleep;
+  }
+
+  /** Reads the pace; to be called once a cycle, as full speed looks at it no more often. */
+  refresh(): void {
+    const pace = this.#control.pace;
+    if (pace !== this.#pace) {
+      this.#pace = pace;
+      this.#due = performance.now();
+    }
+  }
+
+  /** Accounts for one operation. False when the worker is to stop before the next. */
+  spend(): boolean {
+    return this.#pace === 0 || this.#spendSlowly();
+  }
+
+  #spendSlowly(): boolean {
+    this.#beforeSleep();
+    this.#due = Math.max(this.#due + 1000 / this.#pace, performance.now() - LARGEST_DEBT);
+    while (this.#control.running) {
+      const left = this.#due - performance.now();
+      if (left <= 0) {
+        return true;
+      }
+      this.#control.sleep(left);
+      this.refresh();
+    }
+    return false;
+  }
+}

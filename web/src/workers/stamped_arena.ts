@@ -1,0 +1,90 @@
+/**
+ * The arena as the workloads use it: every object is stamped when it is allocated and checked
+ * before it is freed, every call is tallied, and a full memory is an answer, not an exception.
+ */
+import { ArenaError, type Arena } from 'warena';
+import type { ControlBlock, Tally } from '../model/control_block.ts';
+import { addressLabel, bytesLabel } from '../model/order.ts';
+import { Stamps, type Violation } from '../model/stamp.ts';
+import type { Reply } from './protocol.ts';
+
+type Note = Extract<Reply, { say: 'note' }>;
+
+/** One worker's arena, with stamps, tally and notes to the page. */
+export class StampedArena {
+  /** The worker's number, which its stamps carry. */
+  readonly worker: number;
+  readonly stamps: Stamps;
+  readonly tally: Tally = { allocations: 0, frees: 0, cycles: 0, violations: 0, outOfMemory: 0 };
+  readonly #arena: Arena;
+  readonly #control: ControlBlock;
+  readonly #note: (note: Note) => void;
+
+  constructor(
+    arena: Arena,
+    worker: number,
+    control: ControlBlock,
+    note: (note: Note) => void,
+  ) {
+    this.worker = worker;
+    this.#arena = arena;
+    this.#control = control;
+    this.#note = note;
+    this.stamps = new Stamps(arena.memory);
+  }
+
+  /** A stamped object of `bytes` bytes; 0 when the memory is full. */
+  alloc(bytes: number, sequence: number): number {
+    let pointer: number;
+    try {
+      pointer = this.#arena.alloc(bytes);
+    } catch (error) {
+      if (error instanceof ArenaError && error.code === 'OutOfMemory') {
+        this.#outOfMemory(error);
+        return 0;
+      }
+      throw error;
+    }
+    this.tally.allocations += 1;
+    this.stamps.write(pointer, bytes, this.worker, sequence);
+    return pointer;
+  }
+
+  /** Frees an object that `owner` allocated, once its stamp was compared with what it must be. */
+  free(pointer: number, bytes: number, owner: number, sequence: number): void {
+    const violation = this.stamps.check(pointer, bytes, owner, sequence);
+    if (violation !== undefined) {
+      this.#violation(violation);
+    }
+    this.#arena.free(pointer);
+    this.tally.frees += 1;
+  }
+
+  /** Shows the tally to the page. */
+  publish(): void {
+    this.#control.publish(this.worker, this.tally);
+  }
+
+  #outOfMemory(error: ArenaError): void {
+    this.tally.outOfMemory += 1;
+    if (this.tally.outOfMemory === 1) {
+      this.#note({ say: 'note', kind: 'out-of-memory', text: error.message });
+    }
+  }
+
+  #violation(violation: Violation): void {
+    this.tally.violations += 1;
+    if (this.tally.violations === 1) {
+      const [owner, sequence] = violation.found;
+      const [rightOwner, rightSequence] = violation.expected;
+      this.#note({
+        say: 'note',
+        kind: 'violation',
+        text:
+          `the object of ${bytesLabel(violation.bytes)} at ${addressLabel(violation.pointer)} ` +
+          `carries the stamp (${owner}, ${sequence}) at its ${violation.place}, ` +
+          `not that of worker ${rightOwner}, sequence ${rightSequence}`,
+      });
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * `trace`: replays a recorded program over and over. A cycle is K operations of it.
+ *
+ * A realloc is an allocation, a copy and a free, because the package has no realloc yet. Where the
+ * trace's threads are spread over workers, an object's entry in the table of pointers orders them:
+ * its maker waits until the entry is empty, whoever takes the object over waits until it is full.
+ */
+import { NONE, type Program } from '../model/trace.ts';
+import type { Ground, Workload } from './workload.ts';
+
+/** The table's entry of an object that could not be allocated. No pointer has this value. */
+const ABSENT = -1;
+const EMPTY = 0;
+
+/** Milliseconds that a worker sleeps at a time while it waits for another. */
+const PATIENCE = 1;
+/** Looks at an entry before the worker sleeps. */
+const SPINS = 200;
+
+export class TraceReplay implements Workload {
+  readonly #ground: Ground;
+  readonly #program: Program;
+  readonly #operations: number;
+  #next = 0;
+
+  constructor(ground: Ground, program: Program, operations: number) {
+    this.#ground = ground;
+    this.#program = program;
+    this.#operations = operations;
+  }
+
+  cycle(): boolean {
+    if (this.#program.source.length === 0) {
+      // More workers than threads in the trace: nothing to do but to stay out of the way.
+      this.#ground.control.sleep(PATIENCE);
+      return this.#ground.control.running;
+    }
+    for (let done = 0; done < this.#operations; done += 1) {
+      if (!this.#replayNext() || !this.#ground.pacer.spend()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  release(): void {
+    // Each worker frees what it made: together they free everything that lives.
+    const { maker, pointers } = this.#program;
+    for (let object = 0; object < pointers.length; object += 1) {
+      if (maker[object] === this.#ground.arena.worker) {
+        this.#free(object, Atomics.exchange(pointers, object, EMPTY));
+      }
+    }
+    this.#next = 0;
+  }
+
+  #replayNext(): boolean {
+    const { source, target, size, zeroed, pointers } = this.#program;
+    const { arena } = this.#ground;
+    const from = source[this.#next]!;
+    const to = target[this.#next]!;
+    if (from !== NONE && !this.#wait(from, (entry) => entry !== EMPTY)) {
+      return false;
+    }
+    if (to !== NONE) {
+      if (!this.#wait(to, (entry) => entry === EMPTY)) {
+        return false;
+      }
+      const bytes = size[to]!;
+      const pointer = arena.alloc(bytes, to);
+      if (pointer !== 0 && zeroed[to] === 1) {
+        arena.stamps.clear(pointer, bytes);
+      }
+      if (pointer !== 0 && from !== NONE && pointers[from] !== ABSENT) {
+        arena.stamps.copy(pointers[from]! >>> 0, pointer, Math.min(size[from]!, bytes));
+      }
+      if (pointer !== 0) {
+        arena.stamps.write(pointer, bytes, arena.worker, to);
+      }
+      Atomics.store(pointers, to, pointer === 0 ? ABSENT : pointer);
+    }
+    if (from !== NONE) {
+      this.#free(from, Atomics.exchange(pointers, from, EMPTY));
+    }
+    this.#next = (this.#next + 1) % source.length;
+    return true;
+  }
+
+  #free(object: number, entry: number): void {
+    if (entry !== EMPTY && entry !== ABSENT) {
+      const { size, maker } = this.#program;
+      this.#ground.arena.free(entry >>> 0, size[object]!, maker[object]!, object);
+    }
+  }
+
+  /** Waits until the entry of `object` is as it must be; false when told to stop meanwhile. */
+  #wait(object: number, fits: (entry: number) => boolean): boolean {
+    const { pointers } = this.#program;
+    const { control, arena } = this.#ground;
+    for (let look = 0; !fits(Atomics.load(pointers, object)); look += 1) {
+      if (look >= SPINS) {
+        if (!control.running) {
+          return false;
+        }
+        arena.publish();
+        control.sleep(PATIENCE);
+      }
+    }
+    return true;
+  }
+}
