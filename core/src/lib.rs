@@ -48,7 +48,7 @@ pub use arena::{Arena, LAYOUT_VERSION};
 pub use config::{Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS};
 pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError};
 pub use heap::block::{BlockState, block_order, block_state};
-pub use heap::verify::{Verification, Violation};
+pub use heap::violation::{Verification, Violation};
 pub use layout::Layout;
 pub use lock::Context;
 pub use memory::Memory;
