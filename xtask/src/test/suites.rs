@@ -115,7 +115,9 @@ fn loom(_: &Machine) -> Result<Vec<Command>> {
 }
 
 fn clippy_of_threads(machine: &Machine) -> Result<Vec<Command>> {
-    let mut clippy = machine.clippy(&["--quiet", "-p", "warena", "-p", "warena-wasm"])?;
+    // In release, for which the standard library has been built already.
+    let mut clippy =
+        machine.clippy(&["--quiet", "--release", "-p", "warena", "-p", "warena-wasm"])?;
     clippy.args(pack::THREADS).args(["--", "-D", "warnings"]);
     Ok(vec![clippy])
 }
