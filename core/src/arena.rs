@@ -1,95 +1,23 @@
 //! An arena: one allocator inside a memory, and the handle that an agent has on it.
 //!
-//! Everything about an arena lives in its chunks: [`Header`] in the first, right behind that
-//! chunk's block map, with the heap, the chunk table and the transfer caches; slots and tables in
+//! Everything about an arena lives in its chunks: the header in the first, slots and tables in
 //! blocks of metadata. So the header's address is all that another agent needs to [`open`] it,
 //! and nothing of it dies with the agent that made it.
 //!
 //! [`open`]: Arena::open
 
-use crate::cache::slot::Slot;
-use crate::cache::slots::Slots;
-use crate::cache::transfer::Transfer;
-use crate::config::{Config, MAX_CACHED_ORDERS};
+use crate::config::Config;
 use crate::error::{ArenaError, AttachError, Busy};
-use crate::heap::block_map::{self, ChunkTable, MAP_ORDER};
-use crate::heap::central::{Central, Heap, wipe_map};
-use crate::heap::verify;
-use crate::heap::violation::{Verification, Violation};
+use crate::header::{HEADER_OFFSET, Header, LAYOUT_VERSION, MAGIC};
+use crate::heap::central::{Heap, wipe_map};
 use crate::lock::{Context, Owner};
 use crate::memory::Memory;
-use crate::order::{CHUNK_BYTES, block_bytes, order_of};
+use crate::order::{CHUNK_BYTES, order_of};
 use crate::source::ChunkSource;
 use crate::stats::Stats;
-use crate::sync::PlainU32;
+use crate::verify;
+use crate::violation::{Verification, Violation};
 use crate::worker::Worker;
-
-/// "WARE", the first word of an arena's header.
-const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
-
-/// The version of everything that an arena keeps in its memory. Agents with different ones do
-/// not share an arena.
-pub const LAYOUT_VERSION: u32 = 1;
-
-/// Where a header stands in its chunk: the first block behind the block map.
-const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
-
-/// The root of an arena in memory. Zeroed memory, but for its first words, is an empty one.
-#[repr(C, align(64))]
-pub(crate) struct Header {
-    magic: PlainU32,
-    version: PlainU32,
-    /// The header's own address.
-    pub(crate) address: PlainU32,
-    pub(crate) config: SharedConfig,
-    pub(crate) slots: Slots,
-    pub(crate) central: Central,
-    pub(crate) transfers: [Transfer; MAX_CACHED_ORDERS as usize],
-    pub(crate) chunks: ChunkTable,
-}
-
-/// [`Config`] as it stands in memory.
-#[repr(C)]
-pub(crate) struct SharedConfig {
-    pub(crate) cached_orders: PlainU32,
-    pub(crate) capacity: PlainU32,
-    pub(crate) batch: PlainU32,
-    pub(crate) transfer_capacity: PlainU32,
-    pub(crate) max_workers: PlainU32,
-}
-
-impl SharedConfig {
-    fn set(&self, config: &Config) {
-        self.cached_orders.set(config.cached_orders);
-        self.capacity.set(config.capacity);
-        self.batch.set(config.batch);
-        self.transfer_capacity.set(config.transfer_capacity);
-        self.max_workers.set(config.max_workers);
-    }
-
-    fn get(&self) -> Config {
-        Config {
-            cached_orders: self.cached_orders.get(),
-            capacity: self.capacity.get(),
-            batch: self.batch.get(),
-            transfer_capacity: self.transfer_capacity.get(),
-            max_workers: self.max_workers.get(),
-        }
-    }
-}
-
-impl Header {
-    /// Takes the heap lock.
-    pub(crate) fn heap(
-        &self,
-        memory: Memory,
-        owner: Owner,
-        context: Context,
-    ) -> Result<Heap<'_>, Busy> {
-        // SAFETY: heap and chunk table are parts of one header, which lies in `memory`.
-        unsafe { self.central.lock(&self.chunks, memory, owner, context) }
-    }
-}
 
 /// A handle on an arena: where it is, who supplies its chunks, and whether its agent may wait.
 ///
@@ -195,7 +123,13 @@ impl<S: ChunkSource> Arena<S> {
     pub fn attach(&self) -> Result<Worker<'_, S>, AttachError> {
         let header = self.header();
         let mut heap = header.heap(self.memory, Owner::ARENA, self.context)?;
-        let slot = header.take_slot(&mut heap, &self.source, self.context)?;
+        let slot = header.slots.take(
+            &mut heap,
+            &self.source,
+            self.context,
+            &self.config(),
+            self.address,
+        )?;
         drop(heap);
         // SAFETY: the slot was just taken, and for this worker alone.
         Ok(unsafe { Worker::at(&self.source, slot) })
@@ -244,9 +178,3 @@ impl<S: ChunkSource> Arena<S> {
         unsafe { self.memory.at(self.address) }
     }
 }
-
-const _: () = {
-    assert!(size_of::<Header>() <= block_bytes(MAP_ORDER - 1) as usize || cfg!(loom));
-    assert!(align_of::<Slot>() <= 64 || cfg!(loom));
-    assert!(block_map::USABLE_UNITS > 0);
-};

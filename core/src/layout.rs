@@ -3,11 +3,11 @@
 //! The page and the JavaScript package read an arena's state straight from the shared memory.
 //! They take every offset from here, so that none is ever typed twice.
 
-use crate::arena::Header;
 use crate::cache::lifo::Lifo;
 use crate::cache::slot::{Slot, Traffic};
 use crate::cache::transfer::Transfer;
 use crate::config::MAX_CACHED_ORDERS;
+use crate::header::Header;
 use crate::heap::block_map::ChunkTable;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, MAX_CHUNKS, UNIT_BYTES};
 use core::mem::offset_of;

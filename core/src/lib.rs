@@ -20,8 +20,9 @@
 //! | layer | modules | what it is |
 //! | --- | --- | --- |
 //! | handles | [`Arena`], [`Worker`] | every public call |
+//! | whole | `header`, `stats`, `verify`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
-//! | central | `heap` | chunks, block maps, free lists, the buddy system, `verify` |
+//! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
 //! | ground | `order`, `memory`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
 #![no_std]
@@ -34,6 +35,7 @@ mod arena;
 mod cache;
 mod config;
 mod error;
+mod header;
 mod heap;
 mod layout;
 mod lock;
@@ -42,13 +44,15 @@ mod order;
 mod source;
 mod stats;
 mod sync;
+mod verify;
+mod violation;
 mod worker;
 
-pub use arena::{Arena, LAYOUT_VERSION};
+pub use arena::Arena;
 pub use config::{Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS};
 pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError};
+pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};
-pub use heap::violation::{Verification, Violation};
 pub use layout::Layout;
 pub use lock::Context;
 pub use memory::Memory;
@@ -59,4 +63,5 @@ pub use source::MappedMemory;
 #[cfg(target_family = "wasm")]
 pub use source::WasmMemory;
 pub use stats::Stats;
+pub use violation::{Verification, Violation};
 pub use worker::Worker;

@@ -5,7 +5,7 @@
 //! the figures are a sample, off by the objects in flight, and never negative. Taking them locks
 //! nothing and stops nobody.
 
-use crate::arena::Header;
+use crate::header::Header;
 use crate::heap::central::Central;
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, UNIT_BYTES, block_bytes};
@@ -78,7 +78,7 @@ impl Stats {
             heap_locks: central.locks.get(),
             ..Self::default()
         };
-        for slot in header.slots(memory) {
+        for slot in header.slots.iter(memory) {
             stats.workers += slot.attached.get();
             for (order, lifo) in slot.lifos.iter().enumerate() {
                 stats.cached_bytes += u64::from(lifo.fill()) * u64::from(block_bytes(order as u32));

@@ -20,10 +20,10 @@
 //! free one object at the same moment both break that rule: both may find it allocated, and both
 //! push it. [`Arena::verify`](crate::Arena::verify) names such an object ("two places hold …").
 
-use crate::arena::Header;
 use crate::cache::slot::Slot;
 use crate::config::MAX_CACHED_ORDERS;
 use crate::error::{AllocError, Busy, FreeError};
+use crate::header::Header;
 use crate::heap::block::{BlockState, allocated_order, block_byte, block_state};
 use crate::heap::block_map::{enclosing_block, map_byte};
 use crate::heap::central::Heap;
@@ -187,7 +187,8 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         let mut heap = self.heap()?;
         self.flush_locked(&mut heap);
         self.header
-            .give_slot(&mut heap, self.slot_address(), self.slot);
+            .slots
+            .give(&mut heap, self.slot_address(), self.slot);
         Ok(())
     }
 

@@ -5,10 +5,11 @@
 //! any time.
 
 use super::slot::Slot;
-use crate::arena::Header;
+use crate::config::Config;
 use crate::error::AttachError;
 use crate::heap::central::Heap;
 use crate::lock::Context;
+use crate::memory::Memory;
 use crate::order::order_of;
 use crate::source::ChunkSource;
 use crate::sync::PlainU32;
@@ -24,55 +25,63 @@ pub(crate) struct Slots {
     first_free: PlainU32,
 }
 
-impl Header {
+impl Slots {
     /// The slots made so far, taken or not.
-    pub(crate) fn slots<'a>(&self, memory: crate::Memory) -> impl Iterator<Item = &'a Slot> {
+    pub(crate) fn iter<'a>(&self, memory: Memory) -> impl Iterator<Item = &'a Slot> {
         // SAFETY: the directory has `max_workers` entries, and the first `made` of them are
         // addresses of slots; neither is ever taken back while the arena lives.
-        unsafe { memory.slice::<PlainU32>(self.slots.directory.get(), self.slots.made.get()) }
+        unsafe { memory.slice::<PlainU32>(self.directory.get(), self.made.get()) }
             .iter()
             .map(move |entry| unsafe { memory.at::<Slot>(entry.get()) })
     }
 
-    /// A seat for a worker of `context`: its address.
-    pub(crate) fn take_slot(
+    /// A seat for a worker of `context` in the arena of `config` at `header`: its address.
+    pub(crate) fn take(
         &self,
         heap: &mut Heap<'_>,
         source: &impl ChunkSource,
         context: Context,
+        config: &Config,
+        header: u32,
     ) -> Result<u32, AttachError> {
-        let free = self.slots.first_free.get();
+        let free = self.first_free.get();
         let address = if free != 0 {
             free
         } else {
-            self.make_slot(heap, source)?
+            self.make(heap, source, config, header)?
         };
         // SAFETY: the address is that of a slot nobody sits in.
         let slot = unsafe { heap.memory().at::<Slot>(address) };
-        self.slots.first_free.set(slot.next_free.get());
+        self.first_free.set(slot.next_free.get());
         slot.may_wait.set((context == Context::MayWait).into());
         slot.attached.set(1);
         Ok(address)
     }
 
     /// Takes the seat back, its caches empty.
-    pub(crate) fn give_slot(&self, _locked: &mut Heap<'_>, address: u32, slot: &Slot) {
+    pub(crate) fn give(&self, _locked: &mut Heap<'_>, address: u32, slot: &Slot) {
         slot.attached.set(0);
-        slot.next_free.set(self.slots.first_free.get());
-        self.slots.first_free.set(address);
+        slot.next_free.set(self.first_free.get());
+        self.first_free.set(address);
     }
 
-    fn make_slot(
+    fn make(
         &self,
         heap: &mut Heap<'_>,
         source: &impl ChunkSource,
+        config: &Config,
+        header: u32,
     ) -> Result<u32, AttachError> {
-        let number = self.slots.made.get();
-        if number == self.config.max_workers.get() {
+        let number = self.made.get();
+        if number == config.max_workers {
             return Err(AttachError::NoSlot);
         }
-        let (orders, capacity) = (self.config.cached_orders.get(), self.config.capacity.get());
-        let bytes = Slot::bytes(orders, capacity);
+        let Config {
+            cached_orders,
+            capacity,
+            ..
+        } = *config;
+        let bytes = Slot::bytes(cached_orders, capacity);
         let order = order_of(bytes);
         let address = heap
             .take_metadata(order)
@@ -84,11 +93,11 @@ impl Header {
             memory.pointer::<u8>(address).write_bytes(0, bytes as usize);
             memory.at::<Slot>(address)
         };
-        slot.begin(address, number, self.address.get(), orders, capacity);
+        slot.begin(address, number, header, cached_orders, capacity);
         // SAFETY: the directory has `max_workers` entries and `number` is below that.
-        let entry = unsafe { memory.at::<PlainU32>(self.slots.directory.get() + number * 4) };
+        let entry = unsafe { memory.at::<PlainU32>(self.directory.get() + number * 4) };
         entry.set(address);
-        self.slots.made.set(number + 1);
+        self.made.set(number + 1);
         Ok(address)
     }
 }

@@ -1,6 +1,6 @@
 //! What a proof of an arena says: what it holds, or the first thing that is wrong.
 
-use super::block::BlockState;
+use crate::heap::block::BlockState;
 use core::fmt;
 
 /// What an arena holds, by state: the result of a proof that found nothing wrong. Counts are

@@ -15,17 +15,17 @@
 //! It reads and never writes, and holds the heap lock meanwhile. It is exact when no other call
 //! is in flight; while others run it may report what is merely on its way.
 
-use super::block::{BlockState, INTERIOR, block_order, block_state};
-use super::block_map::map_byte;
-use super::central::Heap;
-use super::free_list::FreeNode;
-use super::violation::{Verification, Violation};
-use crate::arena::Header;
+use crate::header::Header;
+use crate::heap::block::{BlockState, INTERIOR, block_order, block_state};
+use crate::heap::block_map::map_byte;
+use crate::heap::central::Heap;
+use crate::heap::free_list::FreeNode;
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, UNIT_BYTES, block_bytes, block_units, buddy_of,
 };
 use crate::sync::PlainU32;
+use crate::violation::{Verification, Violation};
 
 /// Objects of one state and order: how many, and the sum of their hashes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -266,7 +266,7 @@ fn places(
     memory: Memory,
     order: u32,
 ) -> impl Iterator<Item = (BlockState, &[PlainU32])> {
-    let lifos = header.slots(memory).map(move |slot| {
+    let lifos = header.slots.iter(memory).map(move |slot| {
         let lifo = &slot.lifos[order as usize];
         (
             BlockState::Cached,

@@ -1,0 +1,86 @@
+//! The root of an arena in memory, from which everything else of it is found.
+//!
+//! It stands in the arena's first chunk, right behind that chunk's block map: settings, the slot
+//! directory, the central heap, the transfer caches and the chunk table.
+
+use crate::cache::slots::Slots;
+use crate::cache::transfer::Transfer;
+use crate::config::{Config, MAX_CACHED_ORDERS};
+use crate::error::Busy;
+use crate::heap::block_map::{ChunkTable, MAP_ORDER};
+use crate::heap::central::{Central, Heap};
+use crate::lock::{Context, Owner};
+use crate::memory::Memory;
+use crate::order::block_bytes;
+use crate::sync::PlainU32;
+
+/// "WARE", the first word of an arena's header.
+pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
+
+/// The version of everything that an arena keeps in its memory. Agents with different ones do
+/// not share an arena.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// Where a header stands in its chunk: the first block behind the block map.
+pub(crate) const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
+
+/// The root. Zeroed memory, but for its first words, is an empty arena.
+#[repr(C, align(64))]
+pub(crate) struct Header {
+    pub(crate) magic: PlainU32,
+    pub(crate) version: PlainU32,
+    /// The header's own address.
+    pub(crate) address: PlainU32,
+    pub(crate) config: SharedConfig,
+    pub(crate) slots: Slots,
+    pub(crate) central: Central,
+    pub(crate) transfers: [Transfer; MAX_CACHED_ORDERS as usize],
+    pub(crate) chunks: ChunkTable,
+}
+
+/// [`Config`] as it stands in memory.
+#[repr(C)]
+pub(crate) struct SharedConfig {
+    pub(crate) cached_orders: PlainU32,
+    pub(crate) capacity: PlainU32,
+    pub(crate) batch: PlainU32,
+    pub(crate) transfer_capacity: PlainU32,
+    pub(crate) max_workers: PlainU32,
+}
+
+impl SharedConfig {
+    pub(crate) fn set(&self, config: &Config) {
+        self.cached_orders.set(config.cached_orders);
+        self.capacity.set(config.capacity);
+        self.batch.set(config.batch);
+        self.transfer_capacity.set(config.transfer_capacity);
+        self.max_workers.set(config.max_workers);
+    }
+
+    pub(crate) fn get(&self) -> Config {
+        Config {
+            cached_orders: self.cached_orders.get(),
+            capacity: self.capacity.get(),
+            batch: self.batch.get(),
+            transfer_capacity: self.transfer_capacity.get(),
+            max_workers: self.max_workers.get(),
+        }
+    }
+}
+
+impl Header {
+    /// Takes the heap lock.
+    pub(crate) fn heap(
+        &self,
+        memory: Memory,
+        owner: Owner,
+        context: Context,
+    ) -> Result<Heap<'_>, Busy> {
+        // SAFETY: heap and chunk table are parts of one header, which lies in `memory`.
+        unsafe { self.central.lock(&self.chunks, memory, owner, context) }
+    }
+}
+
+// A header is a block of half the map's size, the one that creating an arena cuts first.
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Header>() <= block_bytes(MAP_ORDER - 1) as usize);
