@@ -10,6 +10,7 @@ import { Meter } from './model/meter.ts';
 import { bytesLabel } from './model/order.ts';
 import { reportError, type ErrorReport } from './model/error_report.ts';
 import { sameArena, sameWork, type Settings } from './model/settings.ts';
+import { SamplePace } from './model/sample_pace.ts';
 import { loadTrace } from './model/trace_file.ts';
 import type { Trace } from './model/trace.ts';
 import type { TraceName } from './model/trace_catalogue.ts';
@@ -30,6 +31,7 @@ export class Laboratory {
   /** A worker failed, so what the arena holds is unknown: the next start makes a new one. */
   #spoiled = false;
   #run: Promise<void> | undefined;
+  readonly #samplePace = new SamplePace();
   #actions: Promise<void> = Promise.resolve();
 
   /** `changed` is called whenever the state has changed. */
@@ -104,14 +106,22 @@ export class Laboratory {
     });
   }
 
-  /** Reads what the workers and the arena show, without stopping anybody. */
+  /** Shows an error that happened outside of any action. */
+  report(error: unknown): void {
+    this.#notify(errorNotice(reportError(error)));
+  }
+
+  /** Reads what the workers and the arena show, without stopping anybody; to be called once a frame. */
   sample(): void {
-    if (this.#realm !== undefined) {
+    if (this.#realm !== undefined && this.#samplePace.isDue()) {
       const { arena } = this.#realm;
+      const start = performance.now();
       this.state.snapshot = this.state.watch.sample((into) => arena.snapshot(into));
+      this.#samplePace.took(performance.now() - start);
     }
-    for (const worker of this.state.workers) {
-      worker.tally = this.#crew?.control.tally(worker.number) ?? worker.tally;
+    if (this.#crew !== undefined) {
+      const { control } = this.#crew;
+      this.state.workers.forEach((worker) => (worker.tally = control.tally(worker.number)));
     }
   }
 
@@ -202,6 +212,7 @@ export class Laboratory {
     const crew = this.#crew;
     this.#crew = undefined;
     this.#workSettings = undefined;
+    this.state.workers = [];
     if (crew === undefined) {
       return;
     }
@@ -221,7 +232,6 @@ export class Laboratory {
     this.#realm?.close();
     this.#realm = undefined;
     this.#spoiled = false;
-    this.state.workers = [];
     this.state.watch.clear();
     this.state.snapshot = undefined;
     this.state.operations = new Meter();

@@ -3,9 +3,9 @@
  * then shows the state; figures are shown eight times a second, so that they can be read.
  */
 import { Laboratory } from './laboratory.ts';
+import { FrameRate } from './model/frame_rate.ts';
 import { chunksIn } from './model/order.ts';
-import type { State } from './model/state.ts';
-import { totals } from './model/state.ts';
+import { totals, type State } from './model/state.ts';
 import { FrameLoop } from './render/frame_loop.ts';
 import { Theme } from './render/theme.ts';
 import { CompositionView } from './views/composition_view.ts';
@@ -19,7 +19,6 @@ import { ToolbarView } from './views/toolbar_view.ts';
 import { TooltipView } from './views/tooltip_view.ts';
 import { TransferView } from './views/transfer_view.ts';
 import { WorkersView } from './views/workers_view.ts';
-import { FrameRate } from './model/frame_rate.ts';
 
 /** Milliseconds between two showings of the figures. */
 const FIGURES_PERIOD = 125;
@@ -63,15 +62,16 @@ function drawFrame(time: number): boolean {
     figuresShownAt = time;
     sampleMeters(state, time);
   }
-  const leftToPaint = map.update(theme.palette);
+  const { palette, orderColours } = theme.look;
+  const leftToPaint = map.update(palette, due);
   toolbar.update(state.phase);
   notices.update(state.notices);
-  legend.update(theme.orderColours);
-  workers.update(state, theme.orderColours, due);
-  transfer.update(state, theme.orderColours);
+  legend.update(orderColours);
+  workers.update(state, orderColours, due);
+  transfer.update(state, orderColours, due);
   if (due) {
     figures.update(state);
-    composition.update(state, theme.palette);
+    composition.update(state, palette);
     setText(chunksNote, chunksLabel(state));
   }
   return active || leftToPaint;
@@ -96,6 +96,16 @@ function chunksLabel({ snapshot, settings, watch }: State): string {
   }
   const most = chunksIn(settings.arena.maximumBytes);
   return `${watch.chunks.length} × 1 MiB, at most ${most} · each block a rectangle along the Z-order curve`;
+}
+
+// What nobody caught is shown as well: a page that stands still without a word helps nobody.
+window.addEventListener('error', ({ error, message }) => showUncaught(error ?? message));
+window.addEventListener('unhandledrejection', ({ reason }) => showUncaught(reason));
+
+function showUncaught(error: unknown): void {
+  laboratory.report(error);
+  // The next frame may fail in the same way before it reaches the notices.
+  notices.update(state.notices);
 }
 
 window.addEventListener('resize', () => loop.request());

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FrameRate } from '../src/model/frame_rate.ts';
+import { SamplePace } from '../src/model/sample_pace.ts';
 import { HISTORY, Meter, counterAdvance } from '../src/model/meter.ts';
 
 describe('a meter', () => {
@@ -43,4 +44,13 @@ test('the frame rate is that of the last second', () => {
   }
   expect(shown).toBeCloseTo(50);
   expect(rate.frame(3000, false)).toBe(0);
+});
+
+test('a sample that takes long is taken less often', () => {
+  const pace = new SamplePace();
+  expect(pace.isDue()).toBe(true);
+  pace.took(1);
+  expect(pace.isDue()).toBe(true);
+  pace.took(12);
+  expect([pace.isDue(), pace.isDue(), pace.isDue()]).toEqual([false, false, true]);
 });

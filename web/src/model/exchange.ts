@@ -18,7 +18,7 @@ const TAIL = 1;
 const FIRST_LIST = 2;
 
 /** Lists that a queue holds before its writer has to wait. */
-export const QUEUE_LISTS = 4;
+export const QUEUE_LISTS = 2;
 
 export class Exchange {
   readonly buffer: SharedArrayBuffer;

@@ -1,7 +1,6 @@
 /** The headline figures of the whole arena, and the counters of its central heap. */
-import type { State } from '../model/state.ts';
-import { totals } from '../model/state.ts';
 import { bytesLabel } from '../model/order.ts';
+import { totals, type State } from '../model/state.ts';
 import { CounterList } from './counter_list.ts';
 import { countLabel, make, setAttribute, setText } from './dom.ts';
 import { SparklineView } from './sparkline_view.ts';

@@ -41,8 +41,11 @@ class Square {
     );
   }
 
-  show({ address, index, pictures, census }: WatchedChunk, image: ImageData): void {
+  paint(image: ImageData): void {
     this.#context.putImageData(image, 0, 0);
+  }
+
+  describe({ address, index, pictures, census }: WatchedChunk): void {
     const allocated = census.bytes(BlockState.Allocated) / CHUNK_BYTES;
     setText(this.#address, addressLabel(address));
     setText(this.#share, ` · ${shareLabel(allocated)} allocated`);
@@ -91,20 +94,28 @@ export class MapView {
     map.addEventListener('keydown', (event) => this.#step(event));
   }
 
-  /** Paints what has changed, within a frame's budget. True when something is left to paint. */
-  update(palette: Palette): boolean {
+  /**
+   * Paints what has changed, within a frame's budget; says it in words when `figures` are due. True
+   * when something is left to paint.
+   */
+  update(palette: Palette, figures: boolean): boolean {
     this.#fitSquares();
     const start = performance.now();
     let chunk = this.#watch.nextChanged();
     while (chunk !== undefined) {
       paintChunk(chunk.map, palette, this.#pixels);
-      this.#squares[chunk.index]!.show(chunk, this.#image);
+      this.#squares[chunk.index]!.paint(this.#image);
       if (performance.now() - start > PAINT_BUDGET) {
         break;
       }
       chunk = this.#watch.nextChanged();
     }
-    this.#showPlace();
+    if (figures) {
+      this.#watch.chunks.forEach((watched) => this.#squares[watched.index]!.describe(watched));
+    }
+    if (this.#place !== undefined) {
+      this.#showPlace();
+    }
     return chunk !== undefined;
   }
 
@@ -124,6 +135,8 @@ export class MapView {
       this.#layout = layout;
       const side = squareSide(length, width, Math.max(420, window.innerHeight * HEIGHT_SHARE));
       this.#map.style.setProperty('--side', `${side}px`);
+      // Scaled down, single pixels would be dropped: the lines between blocks first of all.
+      this.#map.classList.toggle('reduced', side * window.devicePixelRatio < SIDE);
     }
   }
 

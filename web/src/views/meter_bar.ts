@@ -1,25 +1,38 @@
-/** A bar that shows how full a cache is: an ARIA meter, drawn by CSS from one custom property. */
+/**
+ * A bar that shows how full a cache is. Its length follows every frame, by a transform that costs no
+ * layout; what assistive technology reads (it is an ARIA meter) follows with the figures.
+ */
 import { make, setAttribute } from './dom.ts';
+
+/** Which way a bar grows. */
+export type Axis = 'X' | 'Y';
 
 export class MeterBar {
   readonly element: HTMLElement;
+  readonly #fill = make('span');
   readonly #name: string;
-  #shown = '';
+  readonly #axis: Axis;
+  #shown = -1;
 
-  /** `colour` is a CSS colour, `name` what the meter measures. */
-  constructor(name: string, colour: string) {
+  /** `name` is what the bar measures, `colour` a CSS colour. */
+  constructor(name: string, colour: string, axis: Axis) {
     this.#name = name;
-    this.element = make('div', { class: 'bar', role: 'meter', 'aria-valuemin': '0' });
-    this.element.style.setProperty('--colour', colour);
+    this.#axis = axis;
+    this.#fill.style.background = colour;
+    this.element = make('div', { class: `bar ${axis}`, role: 'meter', 'aria-valuemin': '0' }, this.#fill);
   }
 
-  update(value: number, most: number): void {
-    const shown = `${value}/${most}`;
-    if (shown === this.#shown) {
-      return;
+  /** Shows `value` out of `most` as a length. */
+  draw(value: number, most: number): void {
+    const share = most === 0 ? 0 : Math.min(1, value / most);
+    if (share !== this.#shown) {
+      this.#shown = share;
+      this.#fill.style.transform = `scale${this.#axis}(${share})`;
     }
-    this.#shown = shown;
-    this.element.style.setProperty('--fill', String(most === 0 ? 0 : Math.min(1, value / most)));
+  }
+
+  /** Says `value` out of `most` in words. */
+  describe(value: number, most: number): void {
     setAttribute(this.element, 'aria-valuemax', String(most));
     setAttribute(this.element, 'aria-valuenow', String(value));
     setAttribute(this.element, 'aria-label', `${this.#name}: ${value} of ${most}`);

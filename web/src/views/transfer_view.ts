@@ -13,12 +13,13 @@ export class TransferView {
     this.#list = list;
   }
 
-  /** `colours` are the CSS colours of all orders. */
-  update({ snapshot }: State, colours: readonly string[]): void {
+  /** `colours` are the CSS colours of all orders; `figures` is true when the figures are due. */
+  update({ snapshot }: State, colours: readonly string[], figures: boolean): void {
     const transfer = snapshot?.transfer ?? [];
     const stores = transfer.filter(({ capacity }) => capacity > 0);
     const shown = JSON.stringify([stores.map(({ order }) => order), colours]);
-    if (shown !== this.#shown) {
+    const fresh = shown !== this.#shown;
+    if (fresh) {
       this.#shown = shown;
       this.#build(
         stores.map(({ order }) => order),
@@ -27,14 +28,17 @@ export class TransferView {
     }
     stores.forEach(({ objects, capacity }, index) => {
       const { bar, value } = this.#rows[index]!;
-      bar.update(objects, capacity);
-      setText(value, `${objects}/${capacity}`);
+      bar.draw(objects, capacity);
+      if (figures || fresh) {
+        bar.describe(objects, capacity);
+        setText(value, `${objects}/${capacity}`);
+      }
     });
   }
 
   #build(orders: readonly number[], colours: readonly string[]): void {
     this.#rows = orders.map((order) => ({
-      bar: new MeterBar(`Transfer cache of ${bytesLabel(orderBytes(order))}`, colours[order]!),
+      bar: new MeterBar(`Transfer cache of ${bytesLabel(orderBytes(order))}`, colours[order]!, 'X'),
       value: make('span', { class: 'transfer-value' }),
     }));
     const rows = this.#rows.map(({ bar, value }, index) =>

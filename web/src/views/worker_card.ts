@@ -32,7 +32,11 @@ export class WorkerCard {
     const list = make('dl', { class: 'counters' });
     this.#counters = new CounterList(list, COUNTERS);
     this.#bars = colours.map((colour, order) => ({
-      bar: new MeterBar(`Worker ${number}, cached objects of ${bytesLabel(orderBytes(order))}`, colour),
+      bar: new MeterBar(
+        `Worker ${number}, cached objects of ${bytesLabel(orderBytes(order))}`,
+        colour,
+        'Y',
+      ),
       value: make('span', { class: 'bar-value' }),
     }));
     const columns = this.#bars.map(({ bar, value }, order) =>
@@ -57,17 +61,22 @@ export class WorkerCard {
     );
   }
 
-  /** Shows the fill of each order; cheap enough for every frame. */
-  updateCache({ fill }: WorkerSnapshot, capacity: number): void {
-    this.#bars.forEach(({ bar, value }, order) => {
-      const objects = fill[order] ?? 0;
-      bar.update(objects, capacity);
-      setText(value, String(objects));
-    });
+  /** Shows the fill of each order as bars; cheap enough for every frame. */
+  drawCache({ fill }: WorkerSnapshot, capacity: number): void {
+    this.#bars.forEach(({ bar }, order) => bar.draw(fill[order] ?? 0, capacity));
   }
 
   /** Shows the figures, which nobody could read at the rate of the display. */
-  updateFigures({ operations, tally }: WorkerReading, worker: WorkerSnapshot): void {
+  updateFigures(
+    { operations, tally }: WorkerReading,
+    worker: WorkerSnapshot,
+    capacity: number,
+  ): void {
+    this.#bars.forEach(({ bar, value }, order) => {
+      const objects = worker.fill[order] ?? 0;
+      bar.describe(objects, capacity);
+      setText(value, String(objects));
+    });
     const allocations = sum(worker.allocations);
     const hitRate = allocations === 0 ? 0 : worker.hits / allocations;
     setText(this.#operations, countLabel(operations.rate));

@@ -29,12 +29,16 @@ export class WorkersView {
       }
       return;
     }
+    if (snapshot === undefined) {
+      return;
+    }
+    const { capacity } = snapshot.config;
     workers.forEach((worker, index) => {
-      const entry = snapshot && workerInSlot(snapshot, worker.slot);
+      const entry = workerInSlot(snapshot, worker.slot);
       if (entry !== undefined) {
-        this.#cards[index]!.updateCache(entry, snapshot!.config.capacity);
+        this.#cards[index]!.drawCache(entry, capacity);
         if (figures || fresh) {
-          this.#cards[index]!.updateFigures(worker, entry);
+          this.#cards[index]!.updateFigures(worker, entry, capacity);
         }
       }
     });

@@ -1,0 +1,65 @@
+/**
+ * Takes pictures of the running page: `npm run screenshot` writes the README's, and
+ * `npm run screenshot -- FOLDER` writes one of every scene there, to be looked at.
+ */
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { VisitedPage, openLab } from '../../tests/e2e/lab.mjs';
+
+const WIDE = { width: 1440, height: 900 };
+const NARROW = { width: 390, height: 844 };
+
+/** Milliseconds that a run gets before its picture is taken. */
+const RUN_TIME = 4000;
+/** The README's picture may be at most this large, in bytes. */
+const LARGEST = 300_000;
+
+/** Each scene: the window, the colour scheme, and what to set before Start; nothing is set when idle. */
+const SCENES = {
+  idle: { viewport: WIDE, scheme: 'dark' },
+  'malloc-free': { viewport: WIDE, scheme: 'dark', set: [] },
+  'malloc-xfree': { viewport: WIDE, scheme: 'dark', set: [['check', '[value=malloc-xfree]']] },
+  trace: { viewport: WIDE, scheme: 'dark', set: [['check', '[value=trace]']] },
+  'slow-light': { viewport: WIDE, scheme: 'light', set: [['selectOption', '#pace', '100']] },
+  'narrow-dark': { viewport: NARROW, scheme: 'dark', set: [] },
+  'narrow-light': { viewport: NARROW, scheme: 'light', set: [['check', '[value=malloc-xfree]']] },
+};
+
+async function take(lab, { viewport, scheme, set }, file) {
+  const page = await VisitedPage.open(lab, viewport, (tab) =>
+    tab.emulateMedia({ colorScheme: scheme }),
+  );
+  await page.waitForPhase('idle');
+  if (set !== undefined) {
+    for (const [action, ...values] of set) {
+      await page.tab[action](...values);
+    }
+    await page.press('start');
+    await page.waitForPhase('running');
+    await page.tab.waitForTimeout(RUN_TIME);
+  }
+  await page.tab.screenshot({ path: file, fullPage: viewport === NARROW });
+  await page.close();
+  console.log(file);
+}
+
+const [folder] = process.argv.slice(2);
+const lab = await openLab();
+try {
+  if (folder === undefined) {
+    const file = fileURLToPath(new URL('../docs/screenshot.png', import.meta.url));
+    await take(lab, SCENES['malloc-free'], file);
+    const { size } = await stat(file);
+    if (size > LARGEST) {
+      throw new Error(`${file} has ${size} bytes; the README's picture may have ${LARGEST}`);
+    }
+  } else {
+    await mkdir(folder, { recursive: true });
+    for (const [name, scene] of Object.entries(SCENES)) {
+      await take(lab, scene, join(folder, `${name}.png`));
+    }
+  }
+} finally {
+  await lab.close();
+}
