@@ -209,8 +209,10 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Gives every chunk that is wholly free, but for one, back to `source`.
-    pub(crate) fn trim(&mut self, source: &impl ChunkSource, chunk: u32) {
+    /// Gives the chunk that holds `address` back to `source` if it is wholly free and another one
+    /// is too.
+    pub(crate) fn trim(&mut self, source: &impl ChunkSource, address: u32) {
+        let chunk = chunk_of(address);
         if self.chunks.free_units(chunk).get() < USABLE_UNITS
             || self.central.empty_chunks.get() <= 1
         {
