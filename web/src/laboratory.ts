@@ -141,10 +141,6 @@ export class Laboratory {
     this.state.notices = [];
     this.#enter('starting');
     const crew = await this.#prepare();
-    this.state.operations.pause();
-    this.state.splits.pause();
-    this.state.merges.pause();
-    this.state.workers.forEach((worker) => worker.operations.pause());
     this.#enter('running');
     this.#run = crew
       .run(cycles)
@@ -154,8 +150,16 @@ export class Laboratory {
       })
       .finally(() => {
         this.#run = undefined;
+        this.#pauseMeters();
         this.#enter('idle');
       });
+  }
+
+  #pauseMeters(): void {
+    const { operations, splits, merges, workers } = this.state;
+    [operations, splits, merges, ...workers.map((worker) => worker.operations)].forEach((meter) =>
+      meter.pause(),
+    );
   }
 
   async #stopRun(): Promise<void> {

@@ -47,7 +47,7 @@ const SHADES: Record<Scheme, Shades> = {
     allocatedEdge: [0.46, 0.09],
     cached: [0.9, 0.06],
     free: [0.24, 0.022],
-    freeEdge: [0.34, 0.035],
+    freeEdge: [0.38, 0.04],
     metadata: 0.42,
     metadataEdge: 0.52,
     ground: 0.19,
