@@ -7,7 +7,7 @@ use crate::cache::lifo::Lifo;
 use crate::cache::slot::{Slot, Traffic};
 use crate::cache::transfer::Transfer;
 use crate::config::MAX_CACHED_ORDERS;
-use crate::header::Header;
+use crate::header::{Header, MAGIC};
 use crate::heap::block_map::ChunkTable;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, MAX_CHUNKS, UNIT_BYTES};
 use core::mem::offset_of;
@@ -46,6 +46,14 @@ layout! {
     /// Orders that can be cached.
     max_cached_orders = MAX_CACHED_ORDERS;
 
+    /// In the header: the word that says that an arena is there, written last when it is made.
+    header_magic = offset_of!(Header, magic);
+    /// That word.
+    magic = MAGIC;
+    /// In the header: the version of its layout.
+    header_version = offset_of!(Header, version);
+    /// In the header: the header's own address.
+    header_address = offset_of!(Header, address);
     /// In the header: the five settings, in the order of [`Config`](crate::Config).
     header_config = offset_of!(Header, config);
     /// In the header: address of the slot directory.

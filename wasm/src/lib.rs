@@ -1,1 +1,27 @@
-//! Placeholder replaced by the first real module of this crate.
+//! The bindings behind the npm package `warena`: what its TypeScript calls in the module.
+//!
+//! Thin on purpose. Nothing is decided here: each function finds the core's handle by an address
+//! that the package keeps, makes one call, and turns the answer into what JavaScript can take.
+//! `alloc` and `free` pass integers only; the others may build objects.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`arena`] | make an arena, take and give up a seat, figures, proof |
+//! | [`object`] | `alloc` and `free` |
+//! | [`refusal`] | why a call was refused, as JavaScript sees it |
+//! | [`facts`] | what the package's build records: layout, states, defaults |
+//! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
+//!
+//! Natively this crate is empty: it has no memory to allocate from.
+#![cfg(target_family = "wasm")]
+
+#[cfg(not(target_feature = "atomics"))]
+compile_error!(
+    "the bindings need the threads build: cargo --config .cargo/threads.toml, as `cargo xtask pack` does"
+);
+
+pub mod arena;
+pub mod facts;
+pub mod object;
+pub mod refusal;
+pub mod thread;

@@ -1,0 +1,28 @@
+/**
+ * Blocks: the sizes that everything is made of, and the byte that a chunk's block map holds for
+ * each unit. All numbers come from the module.
+ */
+import { FACTS } from './generated/facts.js';
+
+/** Bytes of a unit, the smallest block. */
+export const UNIT_BYTES = FACTS.layout.unitBytes;
+/** Bytes of a chunk. */
+export const CHUNK_BYTES = FACTS.layout.chunkBytes;
+/** Units of a chunk: bytes of its block map. */
+export const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
+
+const { InTransfer, ...states } = FACTS.blockStates;
+/** What a block is: the state in a byte of a block map. */
+export const BlockState = { ...states, Transfer: InTransfer } as const;
+/** A value of {@link BlockState}. */
+export type BlockStateNumber = (typeof BlockState)[keyof typeof BlockState];
+
+/** The state that a byte of a block map names: `BlockState.Interior` where no block starts. */
+export function blockState(mapByte: number): BlockStateNumber {
+  return (mapByte >> FACTS.blockStateShift) as BlockStateNumber;
+}
+
+/** The order of the block that starts at a byte of a block map: it has 16 << order bytes. */
+export function blockOrder(mapByte: number): number {
+  return mapByte & ((1 << FACTS.blockStateShift) - 1);
+}

@@ -1,0 +1,55 @@
+//! What the package's build records as constants, so that no number is typed twice.
+//!
+//! `wasm/npm/build.mjs` calls this once, at build time, and writes the answer as TypeScript.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use warena::{
+    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_CACHED_ORDERS, MAX_CAPACITY,
+    MAX_TRANSFER_CAPACITY, MAX_WORKERS, block_state,
+};
+use wasm_bindgen::prelude::*;
+
+/// Everything the package must know without asking.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts {
+    layout: Layout,
+    default_config: Config,
+    /// Names of the block states with their numbers.
+    block_states: BTreeMap<String, u8>,
+    /// Where the state starts in a byte of a block map.
+    block_state_shift: u32,
+    max_block_bytes: u32,
+    max_cached_orders: u32,
+    max_capacity: u32,
+    max_transfer_capacity: u32,
+    max_workers: u32,
+}
+
+/// The facts of this build, as an object.
+#[wasm_bindgen]
+pub fn facts() -> Result<JsValue, JsValue> {
+    // The lowest byte that says something else than "no block starts here" is a state, order 0.
+    let block_state_shift = (0..u8::BITS)
+        .find(|&bit| block_state(1 << bit) != Some(BlockState::Interior))
+        .unwrap_or(u8::BITS);
+    let block_states = (0..=u8::MAX >> block_state_shift)
+        .filter_map(|number| Some((number, block_state(number << block_state_shift)?)))
+        .map(|(number, state)| (format!("{state:?}"), number))
+        .collect();
+    let facts = Facts {
+        layout: Layout::CURRENT,
+        default_config: Config::DEFAULT,
+        block_states,
+        block_state_shift,
+        max_block_bytes: MAX_BLOCK_BYTES,
+        max_cached_orders: MAX_CACHED_ORDERS,
+        max_capacity: MAX_CAPACITY,
+        max_transfer_capacity: MAX_TRANSFER_CAPACITY,
+        max_workers: MAX_WORKERS,
+    };
+    // Maps as plain objects, for JSON.
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    Ok(facts.serialize(&serializer)?)
+}

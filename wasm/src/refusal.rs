@@ -1,0 +1,232 @@
+//! Why a call was refused: a code that programs compare and a message that people read.
+//!
+//! The codes are listed once, here: the enum, its names and the TypeScript type all come from
+//! that list. Every error of the core is sorted into them without a default, so that a new one
+//! there does not compile here until it has a code.
+
+use serde::Serialize;
+use std::cell::Cell;
+use std::fmt::Display;
+use warena::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, Violation};
+use wasm_bindgen::prelude::*;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What kind of refusal.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        #[wasm_bindgen(typescript_custom_section)]
+        const CODE_TYPE: &'static str = concat!(
+            "/** Why the allocator refused a call. */\n",
+            "export type RefusalCode =" $(, "\n  | '", stringify!($name), "'")*, ";\n",
+        );
+    };
+}
+
+codes! {
+    /// A size that nothing can be allocated for.
+    InvalidSize,
+    /// Larger than the largest block.
+    TooLarge,
+    /// No memory left.
+    OutOfMemory,
+    /// The heap is locked, and this agent may not wait.
+    Busy,
+    /// Not a multiple of a unit.
+    Unaligned,
+    /// Inside a block.
+    Interior,
+    /// In no chunk of the arena.
+    Foreign,
+    /// The allocator's own.
+    Metadata,
+    /// Returned to the heap already, or never allocated.
+    NotAllocated,
+    /// Freed already, and still in a cache.
+    DoubleFree,
+    /// A setting out of its range.
+    InvalidOption,
+    /// No arena there.
+    InvalidHandle,
+    /// An arena of another layout.
+    VersionMismatch,
+    /// Every slot is taken.
+    NoSlot,
+    /// The arena is not in order.
+    Corrupt,
+}
+
+/// A refusal as the package gets it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refusal {
+    code: Code,
+    message: String,
+    /// The block that a proof stopped at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<u32>,
+}
+
+impl Refusal {
+    fn new(code: Code, error: impl Display) -> Self {
+        Self {
+            code,
+            message: error.to_string(),
+            pointer: None,
+        }
+    }
+}
+
+impl From<Refusal> for JsValue {
+    fn from(refusal: Refusal) -> Self {
+        serde_wasm_bindgen::to_value(&refusal).unwrap_or_else(Self::from)
+    }
+}
+
+impl From<AllocError> for Refusal {
+    fn from(error: AllocError) -> Self {
+        let code = match error {
+            AllocError::ZeroSize => Code::InvalidSize,
+            AllocError::TooLarge => Code::TooLarge,
+            AllocError::OutOfMemory => Code::OutOfMemory,
+            AllocError::Busy => Code::Busy,
+            AllocError::ShortArray => Code::InvalidSize,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<FreeError> for Refusal {
+    fn from(error: FreeError) -> Self {
+        let code = match error {
+            FreeError::Foreign => Code::Foreign,
+            FreeError::Unaligned => Code::Unaligned,
+            FreeError::Interior => Code::Interior,
+            FreeError::Metadata => Code::Metadata,
+            FreeError::NotAllocated => Code::NotAllocated,
+            FreeError::Cached | FreeError::InTransfer | FreeError::Deferred => Code::DoubleFree,
+            FreeError::Busy => Code::Busy,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<ArenaError> for Refusal {
+    fn from(error: ArenaError) -> Self {
+        let code = match error {
+            ArenaError::Config(error) => return error.into(),
+            ArenaError::OutOfMemory => Code::OutOfMemory,
+            ArenaError::NotAnArena => Code::InvalidHandle,
+            ArenaError::Version(_) => Code::VersionMismatch,
+            ArenaError::Busy => Code::Busy,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<ConfigError> for Refusal {
+    fn from(error: ConfigError) -> Self {
+        let (value, least, most) = (error.value, error.least, error.most);
+        let option = option_name(error.setting);
+        Self::new(
+            Code::InvalidOption,
+            format_args!("{option} is {value}; it must be {least} ..= {most}"),
+        )
+    }
+}
+
+/// The package's name of a setting: `cached_orders` is `cachedOrders` there, and what is `max` in
+/// Rust is `maximum`, as in `WebAssembly.Memory`.
+fn option_name(setting: &str) -> String {
+    setting
+        .split('_')
+        .map(|word| if word == "max" { "maximum" } else { word })
+        .enumerate()
+        .map(|(index, word)| match index {
+            0 => word.to_owned(),
+            _ => word[..1].to_uppercase() + &word[1..],
+        })
+        .collect()
+}
+
+impl From<AttachError> for Refusal {
+    fn from(error: AttachError) -> Self {
+        match error {
+            AttachError::NoSlot => Self::new(
+                Code::NoSlot,
+                "every slot is taken; detach a worker or create the arena with more maximumWorkers",
+            ),
+            AttachError::OutOfMemory => Self::new(Code::OutOfMemory, error),
+            AttachError::Busy => Self::new(Code::Busy, error),
+        }
+    }
+}
+
+impl From<Busy> for Refusal {
+    fn from(busy: Busy) -> Self {
+        AllocError::from(busy).into()
+    }
+}
+
+impl From<Violation> for Refusal {
+    fn from(violation: Violation) -> Self {
+        let pointer = match violation {
+            Violation::Busy => return Busy.into(),
+            Violation::NoBlock { address, .. }
+            | Violation::Misplaced { address, .. }
+            | Violation::Overlap { address, .. }
+            | Violation::Uncoalesced { address, .. }
+            | Violation::FreeList { address, .. }
+            | Violation::Entry { address, .. }
+            | Violation::Twice { address }
+            | Violation::Lost { address, .. } => Some(address),
+            Violation::Counter { .. } => None,
+        };
+        Self {
+            pointer,
+            ..Self::new(Code::Corrupt, violation)
+        }
+    }
+}
+
+/// An error of a call that answers with an integer.
+#[derive(Clone, Copy)]
+pub(crate) enum Left {
+    Alloc(AllocError),
+    Free(FreeError),
+}
+
+impl From<AllocError> for Left {
+    fn from(error: AllocError) -> Self {
+        Self::Alloc(error)
+    }
+}
+
+impl From<FreeError> for Left {
+    fn from(error: FreeError) -> Self {
+        Self::Free(error)
+    }
+}
+
+thread_local! {
+    static LEFT: Cell<Option<Left>> = const { Cell::new(None) };
+}
+
+/// Leaves an error for [`take_refusal`].
+#[cold]
+pub(crate) fn leave(error: impl Into<Left>) {
+    LEFT.set(Some(error.into()));
+}
+
+/// Why the agent's last `alloc` or `free` was refused; `undefined` when none was since the last
+/// time that this was asked.
+#[wasm_bindgen]
+pub fn take_refusal() -> JsValue {
+    match LEFT.take() {
+        Some(Left::Alloc(error)) => Refusal::from(error).into(),
+        Some(Left::Free(error)) => Refusal::from(error).into(),
+        None => JsValue::UNDEFINED,
+    }
+}
