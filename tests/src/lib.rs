@@ -1,1 +1,88 @@
-//! Placeholder replaced by the first real module of this crate.
+//! What the tests of Warena share: stamped objects, a naive oracle, observed chunk sources, the
+//! recorded traces, and the proof that every test ends with.
+//!
+//! The tests themselves are in `tests/all`, one topic a file, in one binary: a release build
+//! links with full LTO, once instead of eight times.
+//!
+//! # How long they run
+//!
+//! `cargo test --release -p warena-tests` takes well under a minute on two cores. The environment
+//! variable `WARENA_SOAK=N` multiplies the rounds of every test that counts rounds by N, for a
+//! night's run: `WARENA_SOAK=100 cargo test --release -p warena-tests`.
+
+mod exchange;
+mod object;
+mod oracle;
+mod proof;
+mod rng;
+mod source;
+mod trace;
+
+pub use exchange::Exchange;
+pub use object::{Extent, Object};
+pub use oracle::Intervals;
+pub use proof::{FREE_BLOCKS_OF_A_CHUNK, free_blocks, prove, prove_idle};
+pub use rng::Rng;
+pub use source::{CountedSource, GatedSource};
+pub use trace::{Operation, TRACES, Trace, TraceStep};
+
+use warena::{Arena, ChunkSource, Config, Context, UNIT_BYTES, order_of};
+
+/// `rounds`, times the environment variable `WARENA_SOAK`.
+pub fn soak(rounds: usize) -> usize {
+    rounds * factor()
+}
+
+fn factor() -> usize {
+    match std::env::var("WARENA_SOAK") {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("WARENA_SOAK is {text:?}; it must be a whole number")),
+        Err(_) => 1,
+    }
+}
+
+/// Bytes of the block that serves a request of `size` bytes.
+pub fn block_bytes(size: usize) -> usize {
+    (UNIT_BYTES as usize) << order_of(size as u32)
+}
+
+/// An arena on `source`, made by an agent that may wait.
+pub fn arena<S: ChunkSource>(source: S, config: Config) -> Arena<S> {
+    Arena::create(source, config, Context::MayWait).expect("the source has a first chunk")
+}
+
+/// The settings that every concurrent test runs under, by name: the default, both ablations, and
+/// corners where each boundary is met all the time.
+pub const CONFIGS: [(&str, Config); 6] = [
+    ("full", Config::DEFAULT),
+    ("spill-only", Config::SPILL_ONLY),
+    ("no-caches", Config::NO_CACHES),
+    (
+        "no-batch",
+        Config {
+            batch: 1,
+            ..Config::DEFAULT
+        },
+    ),
+    (
+        "one of everything",
+        Config {
+            cached_orders: 12,
+            capacity: 1,
+            batch: 1,
+            transfer_capacity: 1,
+            max_workers: 16,
+        },
+    ),
+    (
+        "odd sizes",
+        Config {
+            cached_orders: 5,
+            capacity: 7,
+            batch: 3,
+            transfer_capacity: 10,
+            max_workers: 16,
+        },
+    ),
+];

@@ -1,0 +1,168 @@
+//! An allocated object with a stamp in its bytes: whoever else writes there is found out.
+
+use crate::block_bytes;
+use crate::rng::mix;
+use std::ptr::NonNull;
+use warena::{AllocError, ChunkSource, Worker};
+
+/// Bytes stamped at each end of an object.
+const END: usize = 8;
+
+/// How much of an object carries its stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every byte, for tests of contents.
+    Whole,
+    /// Eight bytes at the head and eight at the tail, for tests of many operations.
+    Ends,
+}
+
+/// An object, its size and what its bytes must be. Owned by one thread at a time, and handed to
+/// another as any value is.
+#[derive(Debug)]
+pub struct Object {
+    pointer: NonNull<u8>,
+    size: usize,
+    stamp: u64,
+    extent: Extent,
+}
+
+// SAFETY: the object is this value's alone, and its bytes are plain.
+unsafe impl Send for Object {}
+
+impl Object {
+    /// Allocates `size` bytes and stamps them.
+    pub fn alloc<S: ChunkSource>(
+        worker: &Worker<'_, S>,
+        size: usize,
+        stamp: u64,
+        extent: Extent,
+    ) -> Result<Self, AllocError> {
+        let pointer = worker.alloc(size)?;
+        // SAFETY: the allocation was asked for `size` bytes and is nobody else's.
+        Ok(unsafe { Self::adopt(pointer, size, stamp, extent) })
+    }
+
+    /// Stamps an object that was allocated by other means.
+    ///
+    /// # Safety
+    ///
+    /// `size` bytes at `pointer` are writable, and the caller's to give.
+    pub unsafe fn adopt(pointer: NonNull<u8>, size: usize, stamp: u64, extent: Extent) -> Self {
+        let block = block_bytes(size);
+        assert_eq!(
+            pointer.as_ptr() as usize % block,
+            0,
+            "{pointer:p} of {size:#x} bytes is not aligned to its block"
+        );
+        let object = Self {
+            pointer,
+            size,
+            stamp,
+            extent,
+        };
+        object.each_word(|at, word, count| {
+            // SAFETY: within the object.
+            unsafe {
+                pointer
+                    .as_ptr()
+                    .add(at)
+                    .copy_from_nonoverlapping(word.as_ptr(), count);
+            }
+        });
+        object
+    }
+
+    /// Moves a wholly stamped object to one of `size` bytes, as `realloc` would, and finds there
+    /// what was copied; then stamps it anew.
+    pub fn realloc<S: ChunkSource>(
+        self,
+        worker: &Worker<'_, S>,
+        size: usize,
+        stamp: u64,
+    ) -> Result<Self, AllocError> {
+        assert_eq!(self.extent, Extent::Whole);
+        let pointer = worker.alloc(size)?;
+        let kept = self.size.min(size);
+        // SAFETY: two distinct objects of this thread, each of at least `kept` bytes.
+        unsafe {
+            pointer
+                .as_ptr()
+                .copy_from_nonoverlapping(self.pointer.as_ptr(), kept);
+        }
+        Self {
+            pointer,
+            size: kept,
+            ..self
+        }
+        .check();
+        self.free(worker);
+        // SAFETY: the allocation was asked for `size` bytes and is nobody else's.
+        Ok(unsafe { Self::adopt(pointer, size, stamp, Extent::Whole) })
+    }
+
+    /// The object's start.
+    pub fn pointer(&self) -> *mut u8 {
+        self.pointer.as_ptr()
+    }
+
+    /// Bytes asked for.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Panics unless the stamp is as it was written, naming the first byte that is not.
+    pub fn check(&self) {
+        self.each_word(|at, word, count| {
+            for (offset, &wanted) in (at..).zip(&word[..count]) {
+                // SAFETY: within the object.
+                let found = unsafe { self.pointer.as_ptr().add(offset).read() };
+                assert_eq!(
+                    found,
+                    wanted,
+                    "byte {offset:#x} of the {size:#x} at {pointer:p}, stamp {stamp:#x}, was \
+                     overwritten",
+                    size = self.size,
+                    pointer = self.pointer,
+                    stamp = self.stamp,
+                );
+            }
+        });
+    }
+
+    /// Checks the stamp, clears it, so that a second holder of the object would miss it, and
+    /// frees the object.
+    pub fn free<S: ChunkSource>(self, worker: &Worker<'_, S>) {
+        let pointer = self.retire();
+        worker.free(pointer).unwrap_or_else(|error| {
+            panic!(
+                "free of {pointer:p}, {size:#x} bytes: {error}",
+                size = self.size
+            )
+        });
+    }
+
+    /// Checks the stamp and clears it: the pointer is the caller's to free.
+    pub fn retire(&self) -> *mut u8 {
+        self.check();
+        self.each_word(|at, _, count| {
+            // SAFETY: within the object.
+            unsafe { self.pointer.as_ptr().add(at).write_bytes(0, count) };
+        });
+        self.pointer.as_ptr()
+    }
+
+    /// Calls `each` with the offset, the bytes and the length of every stamped word.
+    fn each_word(&self, mut each: impl FnMut(usize, [u8; END], usize)) {
+        let word = |at: usize| mix(self.stamp ^ mix(at as u64)).to_le_bytes();
+        if self.extent == Extent::Ends && self.size >= 2 * END {
+            each(0, word(0), END);
+            let tail = self.size - END;
+            each(tail, word(tail), END);
+        } else {
+            for at in (0..self.size).step_by(END) {
+                each(at, word(at), END.min(self.size - at));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Chunk sources that tests look into: one that counts, one whose growth can be held up.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use warena::{ChunkSource, MappedMemory, Memory};
+
+/// Mapped memory that counts what is taken and given back, and can be told to refuse.
+pub struct CountedSource {
+    mapped: MappedMemory,
+    acquired: AtomicU32,
+    released: AtomicU32,
+    refused: AtomicU32,
+    closed: AtomicBool,
+}
+
+impl CountedSource {
+    /// A memory of `bytes`, whose first chunk is never handed out.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            mapped: MappedMemory::new(bytes).expect("address space"),
+            acquired: AtomicU32::new(0),
+            released: AtomicU32::new(0),
+            refused: AtomicU32::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Chunks handed out so far.
+    pub fn acquired(&self) -> u32 {
+        self.acquired.load(SeqCst)
+    }
+
+    /// Chunks handed out and not given back.
+    pub fn held(&self) -> u32 {
+        self.acquired() - self.released.load(SeqCst)
+    }
+
+    /// Requests that found the memory at its maximum.
+    pub fn refused(&self) -> u32 {
+        self.refused.load(SeqCst)
+    }
+
+    /// From now on there is no more memory (`true`), or there is again.
+    pub fn close(&self, closed: bool) {
+        self.closed.store(closed, SeqCst);
+    }
+}
+
+// SAFETY: every chunk comes from the mapped memory and goes back there.
+unsafe impl ChunkSource for CountedSource {
+    fn memory(&self) -> Memory {
+        self.mapped.memory()
+    }
+
+    fn acquire(&self) -> Option<u32> {
+        let open = !self.closed.load(SeqCst);
+        let chunk = open.then(|| self.mapped.acquire()).flatten();
+        match chunk {
+            Some(_) => &self.acquired,
+            None => &self.refused,
+        }
+        .fetch_add(1, SeqCst);
+        chunk
+    }
+
+    unsafe fn release(&self, chunk: u32) {
+        self.released.fetch_add(1, SeqCst);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.release(chunk) }
+    }
+}
+
+/// Mapped memory whose growth waits while the gate is shut. The heap grows under its lock, so a
+/// worker that waits here holds that lock for as long as a test wants.
+pub struct GatedSource {
+    mapped: MappedMemory,
+    shut: AtomicBool,
+    waiting: AtomicBool,
+}
+
+impl GatedSource {
+    /// A memory of `bytes` with an open gate.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            mapped: MappedMemory::new(bytes).expect("address space"),
+            shut: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
+        }
+    }
+
+    /// Holds up whoever grows next.
+    pub fn shut(&self) {
+        self.shut.store(true, SeqCst);
+    }
+
+    /// Lets whoever waits go on.
+    pub fn open(&self) {
+        self.shut.store(false, SeqCst);
+    }
+
+    /// Waits until somebody is held up.
+    pub fn wait_for_holder(&self) {
+        while !self.waiting.load(SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+// SAFETY: every chunk comes from the mapped memory and goes back there.
+unsafe impl ChunkSource for GatedSource {
+    fn memory(&self) -> Memory {
+        self.mapped.memory()
+    }
+
+    fn acquire(&self) -> Option<u32> {
+        while self.shut.load(SeqCst) {
+            self.waiting.store(true, SeqCst);
+            std::thread::yield_now();
+        }
+        self.waiting.store(false, SeqCst);
+        self.mapped.acquire()
+    }
+
+    unsafe fn release(&self, chunk: u32) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.release(chunk) }
+    }
+}

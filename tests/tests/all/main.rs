@@ -1,0 +1,6 @@
+//! The native tests of Warena, one topic a module; what they share is the library of this crate.
+
+mod frees;
+mod selftests;
+mod sizes;
+mod traces;
