@@ -89,47 +89,80 @@ export function parseTrace(bytes: Uint8Array): Trace {
   return trace;
 }
 
-interface Numbered {
+/** The operations of a trace by the objects that they take over and make. */
+interface NumberedTrace {
   objects: number;
   source: Uint32Array;
   target: Uint32Array;
+  thread: Uint8Array;
 }
 
-/** Gives every object of `trace` a number; what is still live at the end is freed by extra operations. */
-function numberObjects(trace: Trace): Numbered & { leftovers: Map<number, number> } {
-  const source = new Uint32Array(trace.operations).fill(NONE);
-  const target = new Uint32Array(trace.operations).fill(NONE);
-  const live = new Map<number, number>();
+/**
+ * Gives every object of `trace` a number. What is still live at the end is freed by operations that
+ * are added, in the thread that made it.
+ */
+function numberObjects(trace: Trace): NumberedTrace {
+  const live = new Map<number, { object: number; thread: number }>();
+  const source: number[] = [];
+  const target: number[] = [];
+  const thread: number[] = [];
   let objects = 0;
   for (let index = 0; index < trace.operations; index += 1) {
     const id = trace.id[index]!;
     const op = trace.op[index]!;
+    const known = live.get(id);
+    source[index] = NONE;
+    target[index] = NONE;
+    thread[index] = trace.thread[index]!;
     if (op === FREE || op === REALLOC) {
-      const object = live.get(id);
-      if (object === undefined) {
+      if (known === undefined) {
         throw new Error(`operation ${index} of the trace frees id ${id}, which is not live`);
       }
-      source[index] = object;
+      source[index] = known.object;
       live.delete(id);
+    } else if (known !== undefined) {
+      throw new Error(`operation ${index} of the trace makes id ${id}, which is live already`);
     }
     if (op !== FREE) {
-      if (live.has(id)) {
-        throw new Error(`operation ${index} of the trace makes id ${id}, which is live already`);
-      }
       target[index] = objects;
-      live.set(id, objects);
+      live.set(id, { object: objects, thread: trace.thread[index]! });
       objects += 1;
     }
   }
-  return { objects, source, target, leftovers: live };
+  for (const left of live.values()) {
+    source.push(left.object);
+    target.push(NONE);
+    thread.push(left.thread);
+  }
+  return {
+    objects,
+    source: shareU32(source),
+    target: shareU32(target),
+    thread: Uint8Array.from(thread),
+  };
 }
 
-function sharedU32(length: number): Uint32Array {
-  return new Uint32Array(new SharedArrayBuffer(length * 4));
+/** The operations of the threads that `isMine` names. */
+function pickThreads(
+  { source, target, thread }: NumberedTrace,
+  isMine: (thread: number) => boolean,
+): Pick<Program, 'source' | 'target'> {
+  const mine = (_: number, index: number) => isMine(thread[index]!);
+  return { source: shareU32(source.filter(mine)), target: shareU32(target.filter(mine)) };
+}
+
+function shareU32(values: ArrayLike<number>): Uint32Array {
+  const shared = new Uint32Array(new SharedArrayBuffer(values.length * 4));
+  shared.set(values);
+  return shared;
 }
 
 function sharedU8(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
+}
+
+function sharedPointers(objects: number): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(objects * 4));
 }
 
 /**
@@ -137,8 +170,9 @@ function sharedU8(length: number): Uint8Array {
  * own; otherwise thread t of the trace is replayed by worker t modulo `workers`.
  */
 export function compileTrace(trace: Trace, workers: number, copies: boolean): Program[] {
-  const { objects, source, target, leftovers } = numberObjects(trace);
-  const size = sharedU32(objects);
+  const numbered = numberObjects(trace);
+  const { objects, target } = numbered;
+  const size = shareU32(new Uint32Array(objects));
   const zeroed = sharedU8(objects);
   const threadOf = new Uint8Array(objects);
   for (let index = 0; index < trace.operations; index += 1) {
@@ -150,35 +184,24 @@ export function compileTrace(trace: Trace, workers: number, copies: boolean): Pr
     }
   }
 
-  const sharedPointers = new Int32Array(new SharedArrayBuffer(objects * 4));
-  return Array.from({ length: workers }, (_, worker) => {
-    const mine = (thread: number) => copies || thread % workers === worker;
-    const operations: [source: number, target: number][] = [];
-    for (let index = 0; index < trace.operations; index += 1) {
-      if (mine(trace.thread[index]!)) {
-        operations.push([source[index]!, target[index]!]);
-      }
-    }
-    for (const object of leftovers.values()) {
-      if (mine(threadOf[object]!)) {
-        operations.push([object, NONE]);
-      }
-    }
-    const program: Program = {
-      source: sharedU32(operations.length),
-      target: sharedU32(operations.length),
+  if (copies) {
+    return Array.from({ length: workers }, (_, worker) => ({
+      source: numbered.source,
+      target,
       size,
       zeroed,
-      maker: sharedU8(objects),
-      pointers: copies ? new Int32Array(new SharedArrayBuffer(objects * 4)) : sharedPointers,
-    };
-    operations.forEach(([from, to], index) => {
-      program.source[index] = from;
-      program.target[index] = to;
-    });
-    for (let object = 0; object < objects; object += 1) {
-      program.maker[object] = copies ? worker : threadOf[object]! % workers;
-    }
-    return program;
-  });
+      maker: sharedU8(objects).fill(worker),
+      pointers: sharedPointers(objects),
+    }));
+  }
+  const maker = sharedU8(objects);
+  maker.set(threadOf.map((thread) => thread % workers));
+  const pointers = sharedPointers(objects);
+  return Array.from({ length: workers }, (_, worker) => ({
+    ...pickThreads(numbered, (thread) => thread % workers === worker),
+    size,
+    zeroed,
+    maker,
+    pointers,
+  }));
 }

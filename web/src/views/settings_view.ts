@@ -39,21 +39,22 @@ export class SettingsView {
     }
     this.#show(settings);
     this.#form.addEventListener('submit', (event) => event.preventDefault());
-    this.#form.addEventListener('input', () => this.#label(this.#read()));
-    this.#form.addEventListener('change', (event) => this.#changed(event.target));
+    this.#form.addEventListener('input', ({ target }) => {
+      // The knobs first: which preset is shown follows from them.
+      if (target === this.#preset) {
+        this.#showKnobs(PRESETS[this.#preset.value as PresetName]);
+      }
+      this.#label(this.#read());
+    });
+    this.#form.addEventListener('change', () => this.#changed());
   }
 
-  #changed(target: EventTarget | null): void {
-    if (target === this.#preset) {
-      this.#showKnobs(PRESETS[this.#preset.value as PresetName]);
-    }
+  #changed(): void {
     const capacity = byId('capacity', HTMLInputElement);
     // A batch larger than the cache it comes from is an error in the package; the form names it.
     byId('batch', HTMLInputElement).max = capacity.value;
     if (this.#form.reportValidity()) {
-      const settings = this.#read();
-      this.#label(settings);
-      this.#onChange(settings);
+      this.#onChange(this.#read());
     }
   }
 
