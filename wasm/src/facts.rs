@@ -2,6 +2,7 @@
 //!
 //! `wasm/npm/build.mjs` calls this once, at build time, and writes the answer as TypeScript.
 
+use crate::thread::identity_word;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warena::{
@@ -20,6 +21,8 @@ struct Facts {
     block_states: BTreeMap<String, u8>,
     /// Where the state starts in a byte of a block map.
     block_state_shift: u32,
+    /// See [`identity_word`](crate::thread::identity_word).
+    identity_word: u32,
     max_block_bytes: u32,
     max_cached_orders: u32,
     max_capacity: u32,
@@ -43,6 +46,7 @@ pub fn facts() -> Result<JsValue, JsValue> {
         default_config: Config::DEFAULT,
         block_states,
         block_state_shift,
+        identity_word: identity_word(),
         max_block_bytes: MAX_BLOCK_BYTES,
         max_cached_orders: MAX_CACHED_ORDERS,
         max_capacity: MAX_CAPACITY,

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use std::cell::Cell;
 use std::fmt::Display;
-use warena::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, Violation};
+use warena::{AllocError, ArenaError, AttachError, Busy, FreeError, Violation};
 use wasm_bindgen::prelude::*;
 
 macro_rules! codes {
@@ -116,7 +116,7 @@ impl From<FreeError> for Refusal {
 impl From<ArenaError> for Refusal {
     fn from(error: ArenaError) -> Self {
         let code = match error {
-            ArenaError::Config(error) => return error.into(),
+            ArenaError::Config(_) => Code::InvalidOption,
             ArenaError::OutOfMemory => Code::OutOfMemory,
             ArenaError::NotAnArena => Code::InvalidHandle,
             ArenaError::Version(_) => Code::VersionMismatch,
@@ -124,31 +124,6 @@ impl From<ArenaError> for Refusal {
         };
         Self::new(code, error)
     }
-}
-
-impl From<ConfigError> for Refusal {
-    fn from(error: ConfigError) -> Self {
-        let (value, least, most) = (error.value, error.least, error.most);
-        let option = option_name(error.setting);
-        Self::new(
-            Code::InvalidOption,
-            format_args!("{option} is {value}; it must be {least} ..= {most}"),
-        )
-    }
-}
-
-/// The package's name of a setting: `cached_orders` is `cachedOrders` there, and what is `max` in
-/// Rust is `maximum`, as in `WebAssembly.Memory`.
-fn option_name(setting: &str) -> String {
-    setting
-        .split('_')
-        .map(|word| if word == "max" { "maximum" } else { word })
-        .enumerate()
-        .map(|(index, word)| match index {
-            0 => word.to_owned(),
-            _ => word[..1].to_uppercase() + &word[1..],
-        })
-        .collect()
 }
 
 impl From<AttachError> for Refusal {

@@ -17,7 +17,6 @@ static IDENTITY: AtomicU32 = AtomicU32::new(0);
 /// The address of a word that nothing else uses. A copy of a `WebAssembly.Memory` that came by a
 /// message is another object; what is written here through one and read through the other tells
 /// whether both are the same memory.
-#[wasm_bindgen]
-pub fn identity_word() -> u32 {
+pub(crate) fn identity_word() -> u32 {
     IDENTITY.as_ptr() as u32
 }

@@ -5,23 +5,14 @@
  * it, with a cache of its own. Two objects in one realm are two seats.
  */
 import { UNIT_BYTES } from './block.js';
-import { ArenaError, refused, shown } from './error.js';
+import { ArenaError, shown } from './error.js';
 import * as glue from './glue/warena_wasm.js';
 import { checkHandle, makeHandle, type ArenaHandle } from './handle.js';
-import { checkOptions, maximumBytes, settings, type ArenaOptions } from './options.js';
-import { enter, lastRefusal, leave, ownRealm, realmOf, type Realm } from './realm.js';
+import { settings, type ArenaOptions } from './options.js';
+import { call, enter, lastRefusal, leave, ownRealm, realmOf, type Realm } from './realm.js';
 import { takeSnapshot, type Snapshot } from './snapshot.js';
 import type { Stats, Verification } from './stats.js';
 import { covering } from './view.js';
-
-/** A call of the module that throws what it refuses. */
-function call<T>(name: string, make: () => T): T {
-  try {
-    return make();
-  } catch (refusal) {
-    throw refused(name, refusal);
-  }
-}
 
 /** An agent's seat in an arena. */
 export class Arena {
@@ -31,12 +22,11 @@ export class Arena {
   #seat: number;
   readonly #slot: number;
 
-  private constructor(realm: Realm, header: number, caller: string) {
+  private constructor(realm: Realm, header: number, seat: number) {
     this.#realm = realm;
     this.#header = header;
-    this.#seat = call(caller, () => glue.attach(header, realm.mayWait));
-    this.#slot = glue.slot_number(this.#seat);
-    enter();
+    this.#seat = seat;
+    this.#slot = glue.slot_number(seat);
   }
 
   /**
@@ -44,20 +34,21 @@ export class Arena {
    * later ones make more arenas in that memory.
    */
   static async create(options: ArenaOptions = {}): Promise<Arena> {
-    checkOptions(options);
-    const { cachedOrders, capacity, batch, transferCapacity, maximumWorkers } = settings(options);
-    const realm = await ownRealm(maximumBytes(options));
-    const header = call('Arena.create', () =>
-      glue.create(cachedOrders, capacity, batch, transferCapacity, maximumWorkers, realm.mayWait),
-    );
-    return new Arena(realm, header, 'Arena.create');
+    const { maximumBytes, cachedOrders, capacity, batch, transferCapacity, maximumWorkers } = settings(options);
+    const realm = await ownRealm(maximumBytes);
+    const { mayWait } = realm;
+    return enter('Arena.create', () => {
+      const header = glue.create(cachedOrders, capacity, batch, transferCapacity, maximumWorkers, mayWait);
+      return new Arena(realm, header, glue.attach(header, mayWait));
+    });
   }
 
   /** Attaches this agent to the arena of a handle, with a seat and a cache of its own. */
   static async attach(handle: ArenaHandle): Promise<Arena> {
     checkHandle(handle);
     const realm = await realmOf(handle);
-    return new Arena(realm, handle.address, 'Arena.attach');
+    const { address } = handle;
+    return enter('Arena.attach', () => new Arena(realm, address, glue.attach(address, realm.mayWait)));
   }
 
   /** The shared memory that the arena is in. */
@@ -87,7 +78,7 @@ export class Arena {
     }
     const pointer = glue.alloc(this.#seat, bytes);
     if (pointer === 0) {
-      throw lastRefusal(this.#realm.memory, `alloc(${shown(bytes)})`, { bytes });
+      throw lastRefusal(`alloc(${shown(bytes)})`, { bytes });
     }
     return pointer;
   }
@@ -99,7 +90,7 @@ export class Arena {
   free(pointer: number): void {
     const unsigned = this.#unsigned('free', pointer);
     if (!glue.free(this.#seat, unsigned)) {
-      throw lastRefusal(this.#realm.memory, `free(${shown(unsigned)})`, { pointer: unsigned });
+      throw lastRefusal(`free(${shown(unsigned)})`, { pointer: unsigned });
     }
   }
 

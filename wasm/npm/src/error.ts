@@ -34,7 +34,6 @@ export interface ArenaErrorDetails {
 
 /** Every error that this package throws on purpose. */
 export class ArenaError extends Error {
-  override readonly name = 'ArenaError';
   /** What went wrong. */
   readonly code: ArenaErrorCode;
   /** The pointer or address that it is about, unsigned, where there is one. */
@@ -51,6 +50,10 @@ export class ArenaError extends Error {
     if (details.bytes !== undefined) {
       this.bytes = details.bytes;
     }
+  }
+
+  override get name(): string {
+    return 'ArenaError';
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an arena can be made with. The package checks that each is a number and what concerns the
- * memory; the allocator checks the ranges of its own settings and names the one that is wrong.
+ * What an arena can be made with, and the check of it: before any memory is made, and naming the
+ * option and its range. The limits come from the module, which checks once more.
  */
 import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
@@ -10,7 +10,7 @@ export interface ArenaOptions {
   /**
    * The most bytes that the memory may grow to: 2 MiB ..= 4 GiB, a multiple of 64 KiB. Default
    * 256 MiB. Engines reserve this much address space when the memory is made. It belongs to the
-   * memory, so it may only be given again for the same value once this realm has one.
+   * memory, so once this realm has one it can only be given with the same value, or left out.
    */
   maximumBytes?: number;
   /** Orders that each worker caches: 0 ..= 12. Default 8, objects up to 2 KiB. 0: no caches. */
@@ -28,6 +28,11 @@ export interface ArenaOptions {
   maximumWorkers?: number;
 }
 
+/** {@link ArenaOptions}, all of them given but the memory's. @internal */
+export interface Settings extends Required<Omit<ArenaOptions, 'maximumBytes'>> {
+  maximumBytes: number | undefined;
+}
+
 /** Bytes of a page of WebAssembly memory. @internal */
 export const PAGE_BYTES = 65_536;
 /** The default of {@link ArenaOptions.maximumBytes}. @internal */
@@ -35,66 +40,66 @@ export const DEFAULT_MAXIMUM_BYTES = 256 << 20;
 const LEAST_MAXIMUM_BYTES = 2 << 20;
 const MOST_MAXIMUM_BYTES = 2 ** 32;
 
-/** The settings of the allocator, all of them given. @internal */
-export interface Settings {
-  cachedOrders: number;
-  capacity: number;
-  batch: number;
-  transferCapacity: number;
-  maximumWorkers: number;
+function invalid(message: string): ArenaError {
+  return new ArenaError('InvalidOption', `Arena.create: ${message}`);
 }
 
-function invalid(name: string, value: unknown, range: string): ArenaError {
-  return new ArenaError('InvalidOption', `Arena.create: ${name} is ${String(value)}; it must be ${range}`);
+function inRange(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
 }
 
-/** The settings in the options, each an unsigned 32-bit integer. @internal */
-export function settings(options: ArenaOptions): Settings {
-  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers } = FACTS.defaultConfig;
-  const result: Settings = { cachedOrders, capacity, batch, transferCapacity, maximumWorkers: maxWorkers };
-  for (const name of Object.keys(result) as (keyof Settings)[]) {
-    const value: unknown = options[name];
-    if (value === undefined) {
-      continue;
-    }
-    if (typeof value !== 'number' || value >>> 0 !== value) {
-      throw invalid(name, value, 'an integer, 0 or more');
-    }
-    result[name] = value;
+/** The options with what was left out, each in its range. @internal */
+export function settings(options: unknown): Settings {
+  if (typeof options !== 'object' || options === null) {
+    throw invalid(`options is ${shown(options)}; it must be an object, or be left out`);
   }
+  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers } = FACTS.defaultConfig;
+  const result: Settings = {
+    maximumBytes: undefined,
+    cachedOrders,
+    capacity,
+    batch,
+    transferCapacity,
+    maximumWorkers: maxWorkers,
+  };
+  for (const [name, value] of Object.entries(options)) {
+    // A name that there is none of is a slip of the pen, and would else be an option without effect.
+    if (!Object.hasOwn(result, name)) {
+      throw invalid(`there is no option ${JSON.stringify(name)}; there are ${Object.keys(result).join(', ')}`);
+    }
+    if (value !== undefined) {
+      result[name as keyof Settings] = value as number;
+    }
+  }
+  check('cachedOrders', result, 0, FACTS.maxCachedOrders);
+  check('capacity', result, 1, FACTS.maxCapacity);
+  check('batch', result, 1, result.capacity, ', the capacity');
+  if (result.transferCapacity !== 0) {
+    check('transferCapacity', result, result.batch, FACTS.maxTransferCapacity, ' (from the batch on), or 0 for none');
+  }
+  check('maximumWorkers', result, 1, FACTS.maxWorkers);
+  checkMaximumBytes(result.maximumBytes);
   return result;
 }
 
-/** The memory's maximum in the options, checked; undefined when it is left out. @internal */
-export function maximumBytes(options: ArenaOptions): number | undefined {
-  const value: unknown = options.maximumBytes;
-  if (value === undefined) {
-    return undefined;
+function check(name: keyof Settings, settings: Settings, least: number, most: number, note = ''): void {
+  const value: unknown = settings[name];
+  if (!inRange(value, least, most)) {
+    throw invalid(`${name} is ${shownDecimal(value)}; it must be an integer of ${least} ..= ${most}${note}`);
   }
-  const inRange =
-    typeof value === 'number' &&
-    value >= LEAST_MAXIMUM_BYTES &&
-    value <= MOST_MAXIMUM_BYTES &&
-    value % PAGE_BYTES === 0;
-  if (!inRange) {
-    const range = `${shown(LEAST_MAXIMUM_BYTES)} ..= ${shown(MOST_MAXIMUM_BYTES)} bytes`;
-    throw invalid('maximumBytes', value, `a multiple of ${shown(PAGE_BYTES)} (64 KiB), ${range}`);
-  }
-  return value;
 }
 
-/** Refuses anything but an object, and options that there are none of: a typing mistake. @internal */
-export function checkOptions(options: unknown): asserts options is ArenaOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new ArenaError('InvalidOption', `Arena.create: options is ${shown(options)}; it must be an object`);
+function checkMaximumBytes(value: unknown): void {
+  const [least, most] = [LEAST_MAXIMUM_BYTES, MOST_MAXIMUM_BYTES];
+  if (value !== undefined && !(inRange(value, least, most) && value % PAGE_BYTES === 0)) {
+    throw invalid(
+      `maximumBytes is ${shownDecimal(value)}; it must be a multiple of ${PAGE_BYTES} (64 KiB) of ` +
+        `${least} ..= ${most} (2 MiB ..= 4 GiB)`,
+    );
   }
-  const known = ['maximumBytes', ...Object.keys(settings({}))];
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new ArenaError(
-        'InvalidOption',
-        `Arena.create: there is no option ${JSON.stringify(name)}; there are ${known.join(', ')}`,
-      );
-    }
-  }
+}
+
+/** Options are counts, which people write in decimal. */
+function shownDecimal(value: unknown): string {
+  return typeof value === 'number' ? String(value) : shown(value);
 }
