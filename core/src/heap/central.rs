@@ -31,7 +31,8 @@ pub(crate) struct Central {
     pub(crate) chunks: PlainU32,
     /// Chunks of which every usable unit is free.
     empty_chunks: PlainU32,
-    /// Units on the free lists.
+    /// Units on the free lists. Changed once a call, by what the call took or gave: pieces on
+    /// their way from one list to another are free to whoever watches.
     pub(crate) free_units: PlainU32,
     /// Units that are the allocator's own.
     pub(crate) metadata_units: PlainU32,
@@ -130,6 +131,7 @@ impl<'a> Heap<'a> {
             // SAFETY: the lock is held and the block heads the list of `order`.
             unsafe { self.central.lists.remove(self.memory, order, loose) };
             self.count_free(loose, block_units(order).wrapping_neg());
+            self.central.free_units.sub(block_units(order));
             self.mark(loose, order, state);
             each(loose);
             taken += 1;
@@ -201,12 +203,12 @@ impl<'a> Heap<'a> {
         // SAFETY: the caller's promise.
         unsafe { block_map::begin_chunk(self.memory, chunk) };
         self.chunks.set_owned(chunk, true);
-        self.central.chunks.add(1);
-        self.central.metadata_units.add(block_units(MAP_ORDER));
-        // The chunk is empty from here on, as far as `count_free` can tell.
         for order in MAP_ORDER..CHUNK_ORDER {
             self.list(chunk + block_bytes(order), order);
         }
+        self.central.chunks.add(1);
+        self.central.metadata_units.add(block_units(MAP_ORDER));
+        self.central.free_units.add(USABLE_UNITS);
     }
 
     /// Gives the chunk that holds `address` back to `source` if it is wholly free and another one
@@ -226,6 +228,7 @@ impl<'a> Heap<'a> {
         }
         self.central.chunks.sub(1);
         self.central.metadata_units.sub(block_units(MAP_ORDER));
+        self.central.free_units.sub(USABLE_UNITS);
         self.chunks.set_owned(chunk, false);
         self.central.releases.add(1);
         // SAFETY: no list and no table knows the chunk any more, and its map is zeroed.
@@ -283,6 +286,7 @@ impl<'a> Heap<'a> {
         }
         splits += count - 1;
         self.central.splits.add(splits.into());
+        self.central.free_units.sub(run);
         Some(address)
     }
 
@@ -314,6 +318,7 @@ impl<'a> Heap<'a> {
             self.central.merges.add(1);
         }
         self.list(chunk + unit * UNIT_BYTES, merged);
+        self.central.free_units.add(block_units(order));
     }
 
     /// Marks the block free and puts it on its list.
@@ -329,7 +334,8 @@ impl<'a> Heap<'a> {
         unsafe { map_byte(self.memory, address) }.set(block_byte(state, order));
     }
 
-    /// Adds to the free units of the chunk and of the heap; a negative count wraps.
+    /// Adds to the free units of the chunk, and sees it become empty or cease to be; a negative
+    /// count wraps.
     fn count_free(&self, address: u32, units: u32) {
         let of_chunk = self.chunks.free_units(address);
         let before = of_chunk.get();
@@ -341,7 +347,6 @@ impl<'a> Heap<'a> {
         } else if before == USABLE_UNITS {
             self.central.empty_chunks.sub(1);
         }
-        self.central.free_units.add(units);
     }
 
     /// Adds to the blocks out of the heap; a negative count wraps.
