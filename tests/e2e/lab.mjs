@@ -33,7 +33,8 @@ export async function openLab() {
   const server = await createServer({
     root: web,
     logLevel: 'warn',
-    server: { host: '127.0.0.1', port: 0 },
+    // A file that changes meanwhile must not reload the page under a test.
+    server: { host: '127.0.0.1', port: 0, hmr: false, watch: null },
   });
   await server.listen();
   const browser = await chromium.launch({

@@ -89,7 +89,7 @@ fn interior_pointers() {
         let object = Object::alloc(&worker, size, 3, Extent::Whole).unwrap();
         let block = block_bytes(size);
         // The middle is where the block's own buddies would start; beyond the size is inside too.
-        for offset in [16, block / 4 & !15, block / 2, block - 16] {
+        for offset in [16, (block / 4) & !15, block / 2, block - 16] {
             if offset > 0 {
                 let pointer = object.pointer().wrapping_add(offset);
                 refuses(&arena, &memory, &worker, pointer, FreeError::Interior);
@@ -247,7 +247,7 @@ fn never_allocated() {
         for (address, order) in blocks {
             let bytes = 16 << order;
             // The start, inside, and the upper half of a free block.
-            for offset in [0, 16 % bytes, bytes / 2 & !15, bytes - 16] {
+            for offset in [0, 16 % bytes, (bytes / 2) & !15, bytes - 16] {
                 let pointer = memory.memory().pointer(address + offset);
                 refuses(&arena, &memory, &worker, pointer, FreeError::NotAllocated);
             }

@@ -1,6 +1,9 @@
 //! The native tests of Warena, one topic a module; what they share is the library of this crate.
 
+mod churn;
+mod figures;
 mod frees;
 mod selftests;
 mod sizes;
+mod threads;
 mod traces;

@@ -44,7 +44,7 @@ fn arenas_made_and_ended_return_every_chunk() {
         let worker = arena.attach().unwrap();
         // Some are freed and some are not: ending an arena takes all of it back.
         for index in 0..24 {
-            let size = MAX_BLOCK_BYTES as usize >> (index + round) % 8;
+            let size = MAX_BLOCK_BYTES as usize >> ((index + round) % 8);
             let object = Object::alloc(&worker, size, index as u64, Extent::Ends).unwrap();
             if index % 3 == 0 {
                 object.free(&worker);

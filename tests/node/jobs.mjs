@@ -1,0 +1,143 @@
+/** What agents do on a shared arena. Every object carries a stamp of who allocated it, and when. */
+import { Arena } from 'warena';
+
+/** A small generator of pseudo-random numbers (mulberry32), so that a run can be repeated. */
+function random(seed) {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** Fills all of an object with a byte that tells its owner and its turn. */
+function stamp(arena, pointer, bytes, agent, turn) {
+  arena.u8(pointer, bytes).fill((agent * 67 + turn) & 0xff);
+}
+
+/** Throws when a byte of the object is not what its stamp put there. */
+function check(arena, { pointer, bytes, agent, turn }) {
+  const wanted = (agent * 67 + turn) & 0xff;
+  const wrong = arena.u8(pointer, bytes).findIndex((byte) => byte !== wanted);
+  if (wrong !== -1) {
+    throw new Error(`object 0x${pointer.toString(16)} of agent ${agent}: byte ${wrong} of ${bytes} was overwritten`);
+  }
+}
+
+function allocate(arena, agent, turn, bytes) {
+  const pointer = arena.alloc(bytes);
+  stamp(arena, pointer, bytes, agent, turn);
+  return { pointer, bytes, agent, turn };
+}
+
+/** Each cycle: allocates a number of objects of mixed sizes, checks them all, frees them. */
+export async function mallocFree(handle, { agent, cycles, most }) {
+  const arena = await Arena.attach(handle);
+  const below = random(agent + 1);
+  let objects = 0;
+  for (let cycle = 0; cycle < cycles; cycle += 1) {
+    const held = Array.from({ length: 1 + below(64) }, (_, turn) => allocate(arena, agent, turn, 1 + below(most)));
+    for (const object of held) {
+      check(arena, object);
+      arena.free(object.pointer);
+    }
+    objects += held.length;
+  }
+  arena.detach();
+  return { objects };
+}
+
+/**
+ * Each cycle: allocates a list, leaves it in the mailbox for the others, and frees the list that
+ * was there. The mailbox is an object of the arena: one word that holds the address of a list,
+ * whose objects are linked by their first word and stamped by their second.
+ */
+export async function mallocXfree(handle, { agent, cycles, mailbox }) {
+  const arena = await Arena.attach(handle);
+  const below = random(agent + 101);
+  const words = (pointer) => {
+    const view = arena.u8(pointer, 8);
+    return new Uint32Array(view.buffer, pointer, 2);
+  };
+  const slot = () => words(mailbox);
+  let foreign = 0;
+  const freeList = (first) => {
+    for (let pointer = first; pointer !== 0; ) {
+      const [next, mark] = words(pointer);
+      const owner = mark >>> 24;
+      if ((mark & 0xffffff) !== ((pointer >>> 4) & 0xffffff)) {
+        throw new Error(`object 0x${pointer.toString(16)} of agent ${owner} was overwritten`);
+      }
+      foreign += owner === agent ? 0 : 1;
+      arena.free(pointer);
+      pointer = next;
+    }
+  };
+  for (let cycle = 0; cycle < cycles; cycle += 1) {
+    let first = 0;
+    for (let count = 1 + below(64); count > 0; count -= 1) {
+      const pointer = arena.alloc(8 + below(3000));
+      words(pointer).set([first, ((agent << 24) | ((pointer >>> 4) & 0xffffff)) >>> 0]);
+      first = pointer;
+    }
+    freeList(Atomics.exchange(slot(), 0, first));
+  }
+  arena.detach();
+  return { foreign };
+}
+
+/** Allocates more than the memory has at the moment, and leaves it allocated. */
+export async function grow(handle, { bytes }) {
+  const arena = await Arena.attach(handle);
+  const pointers = [];
+  for (let left = bytes; left > 0; left -= 1 << 19) {
+    pointers.push(arena.alloc(1 << 19));
+    arena.u8(pointers.at(-1), 1 << 19).fill(0x5a);
+  }
+  arena.detach();
+  return { pointers };
+}
+
+/** A short life: attaches, works a little, detaches. Or says why it could not. */
+export async function shortLife(handle) {
+  try {
+    const arena = await Arena.attach(handle);
+    const { slot } = arena;
+    const pointers = Array.from({ length: 100 }, (_, index) => arena.alloc(1 + index * 20));
+    pointers.forEach((pointer) => arena.free(pointer));
+    arena.detach();
+    return { slot };
+  } catch (error) {
+    return { code: error.code, message: error.message };
+  }
+}
+
+/** Attaches and detaches in one realm again and again. */
+export async function reattach(handle, { times }) {
+  const slots = new Set();
+  for (let time = 0; time < times; time += 1) {
+    const arena = await Arena.attach(handle);
+    arena.free(arena.alloc(64));
+    arena.stats();
+    slots.add(arena.slot);
+    arena.detach();
+  }
+  return { slots: [...slots] };
+}
+
+/** Frees what another agent allocated; says what was refused. */
+export async function freeAll(handle, { pointers }) {
+  const arena = await Arena.attach(handle);
+  const codes = pointers.map((pointer) => {
+    try {
+      arena.free(pointer);
+      return 'freed';
+    } catch (error) {
+      return error.code;
+    }
+  });
+  arena.detach();
+  return { codes };
+}
