@@ -14,8 +14,9 @@ test('an object is freed once, wherever it sits meanwhile (14)', () => {
   pointers.forEach((pointer) => arena.free(pointer));
   const states = new Set();
   for (const pointer of pointers) {
-    throwsArenaError(() => arena.free(pointer), arena.u8 && codeOf(pointer), /already|never allocated/, { pointer });
-    states.add(codeOf(pointer));
+    const code = codeOf(pointer);
+    throwsArenaError(() => arena.free(pointer), code, /already/, { pointer });
+    states.add(code);
   }
   assert.deepEqual([...states].sort(), ['DoubleFree', 'NotAllocated']);
   const again = [arena.alloc(64), arena.alloc(64)];

@@ -28,7 +28,12 @@ test('so does one with workers that were never told to end (38)', async () => {
     import { Worker } from 'node:worker_threads';
     import { Arena } from 'warena';
     const arena = await Arena.create({ maximumBytes: 16 << 20 });
-    const job = "import('warena').then(async ({ Arena }) => { const arena = await Arena.attach(require('node:worker_threads').workerData); arena.free(arena.alloc(10)); })";
+    const job = \`
+      import { workerData } from 'node:worker_threads';
+      import { Arena } from 'warena';
+      const arena = await Arena.attach(workerData);
+      arena.free(arena.alloc(10));
+    \`;
     const worker = new Worker(job, { eval: true, workerData: arena.handle() });
     worker.on('exit', (code) => console.log('exit', code, arena.verify().allocatedObjects));
   `);
