@@ -65,7 +65,7 @@ export class ChunkWatch {
         address: chunk.address,
         map: chunk.map,
         changed: true,
-        pictures: 0,
+        pictures: known?.pictures ?? 0,
         census: new Census(),
       };
       return;
