@@ -80,7 +80,7 @@ impl CargoTool {
             // These run for moments: the time to build them is what a newcomer sees.
             install.env("CARGO_PROFILE_RELEASE_LTO", "off");
             install.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-            install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+            install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             install.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
             install
         };
