@@ -9,7 +9,8 @@
  *   generated/binary.ts  the module's bytes in base64: one import then works in every bundler,
  *                        in Node and from any folder, with no file to find at run time
  *
- * `tsc` (on the PATH) compiles that to `<staging>/dist`.
+ * `tsc` (on the PATH) compiles that to `<staging>/dist`, and then a file that uses the package
+ * (types/usage.ts) against the types that came out.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -54,7 +55,9 @@ function writeModule(name, doc, constants) {
   writeFileSync(join(sources, 'generated', name), `/** ${doc} Written by build.mjs. */\n${lines.join('\n')}\n`);
 }
 
-rmSync(dist, { recursive: true, force: true });
+for (const folder of [sources, dist]) {
+  rmSync(folder, { recursive: true, force: true });
+}
 for (const name of ['package.json', 'README.md', 'tsconfig.json', 'src']) {
   cpSync(join(here, name), join(staging, name), { recursive: true });
 }
@@ -85,6 +88,11 @@ writeModule('binary.ts', 'The WebAssembly module of this build in base64.', {
   BINARY: bytes.toString('base64'),
 });
 
-execFileSync('tsc', ['-p', join(staging, 'tsconfig.json')], { stdio: 'inherit' });
+const tsc = (...options) => execFileSync('tsc', ['-p', staging, ...options], { stdio: 'inherit', cwd: staging });
+tsc();
+// The types as a user has them: the package is found by its own name and its exports.
+rmSync(sources, { recursive: true });
+cpSync(join(here, 'types/usage.ts'), join(sources, 'usage.ts'));
+tsc('--noEmit', '--rootDir', '.');
 rmSync(sources, { recursive: true });
 rmSync(join(staging, 'tsconfig.json'));

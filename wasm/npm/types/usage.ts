@@ -1,0 +1,83 @@
+/**
+ * A test of the package's types: compiled, strictly, against what is shipped, and never run. Each
+ * `@ts-expect-error` is a use that must not compile.
+ */
+import { Arena, ArenaError, BlockState, blockOrder, blockState } from 'warena';
+import type {
+  ArenaErrorCode,
+  ArenaHandle,
+  ArenaOptions,
+  BlockStateNumber,
+  ChunkSnapshot,
+  Snapshot,
+  Stats,
+  Verification,
+  WorkerSnapshot,
+} from 'warena';
+
+/** Compiles when both types are the very same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function same<A, B>(_is: Same<A, B>): void {}
+
+export async function calls(): Promise<void> {
+  const options: ArenaOptions = { maximumBytes: 1 << 26, capacity: 8 };
+  const arena = await Arena.create(options);
+  await Arena.create();
+  // @ts-expect-error: no such option
+  await Arena.create({ maxBytes: 1 });
+  // @ts-expect-error: an option is a number
+  await Arena.create({ capacity: '8' });
+  // @ts-expect-error: made by create or attach only
+  new Arena();
+
+  const pointer: number = arena.alloc(100);
+  // @ts-expect-error: a size is a number
+  arena.alloc('100');
+  same<ReturnType<Arena['free']>, void>(true);
+  arena.free(pointer);
+  // @ts-expect-error: a pointer is a number
+  arena.free(null);
+  const bytes: Uint8Array = arena.u8(pointer, 100);
+  bytes.fill(0);
+
+  const handle: ArenaHandle = arena.handle();
+  await Arena.attach(structuredClone(handle));
+  // @ts-expect-error: an arena is not its handle
+  await Arena.attach(arena);
+  // @ts-expect-error: nothing in a handle is to be changed
+  handle.address = 0;
+
+  const stats: Stats = arena.stats();
+  same<Stats[keyof Stats], number>(true);
+  const verification: Verification = arena.verify();
+  same<typeof verification.allocatedObjects, number>(true);
+  same<typeof stats.ownedBytes, number>(true);
+  same<Arena['memory'], WebAssembly.Memory>(true);
+  // @ts-expect-error: read only
+  arena.slot = 1;
+  arena.detach();
+}
+
+export function snapshots(arena: Arena, earlier: Snapshot): number {
+  const snapshot: Snapshot = arena.snapshot(earlier);
+  const chunk: ChunkSnapshot | undefined = snapshot.chunks[0];
+  const worker: WorkerSnapshot | undefined = snapshot.workers[0];
+  // A copy: what takes no shared views takes this.
+  const map: Uint8Array<ArrayBuffer> | undefined = chunk?.map;
+  const byte = map?.[0] ?? 0;
+  const state: BlockStateNumber = blockState(byte);
+  const order: number = blockOrder(byte);
+  return state === BlockState.Cached ? order : (worker?.fill[order] ?? 0);
+}
+
+export function errors(error: unknown): ArenaErrorCode | undefined {
+  if (!(error instanceof ArenaError)) {
+    return undefined;
+  }
+  same<typeof error.pointer, number | undefined>(true);
+  // @ts-expect-error: there is no such code
+  if (error.code === 'Forbidden') {
+    return undefined;
+  }
+  return error.code === 'DoubleFree' ? 'NotAllocated' : error.code;
+}
