@@ -299,20 +299,22 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         take(&mut self.heap()?).ok_or(AllocError::OutOfMemory)
     }
 
-    /// Returns everything that the transfer caches hold to the heap. Never holds two locks.
+    /// Returns everything that the transfer caches hold to the heap. Takes the heap lock first,
+    /// then that of the transfer cache, whose holders want no other: an object that is taken out
+    /// always has somewhere to go.
     fn drain_transfers(&self) -> Result<(), Busy> {
         for (order, transfer) in (0..).zip(&self.header.transfers) {
             let entries = transfer.entries(self.memory);
             while transfer.count.get() > 0 {
                 const AT_ONCE: usize = 64;
                 let mut objects = [0; AT_ONCE];
+                let mut heap = self.heap()?;
                 let taken = transfer.take_up_to(
                     entries,
                     &mut objects,
                     self.owner(),
                     self.slot.context(),
                 )?;
-                let mut heap = self.heap()?;
                 for &address in &objects[..taken] {
                     self.give(&mut heap, address, order);
                 }

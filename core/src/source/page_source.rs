@@ -46,15 +46,29 @@ impl<P: Pages> PageSource<P> {
             // The first time, ask for what completes the chunk at the memory's end, if all of
             // its beginning is ours. If somebody else grows the memory in between, the pages
             // land elsewhere, are kept all the same, and from then on the request is large
-            // enough to hold a whole chunk wherever it lands.
+            // enough to hold a whole chunk wherever it lands. Where that much is not left, what
+            // completes the last chunk may still be.
             let end = self.pages.size();
             let rest = CHUNK_PAGES - end % CHUNK_PAGES;
-            let completes =
-                attempts.next() == Some(0) && end >= CHUNK_PAGES && self.map.reaches_back(end);
-            let count = if completes { rest } else { rest + CHUNK_PAGES };
-            let first = self.pages.grow(count)?;
-            self.map.give(first, count);
+            let completes = end >= CHUNK_PAGES && self.map.reaches_back(end);
+            let count = if completes && attempts.next() == Some(0) {
+                rest
+            } else {
+                rest + CHUNK_PAGES
+            };
+            if !self.add(count) && !(completes && self.add(rest)) {
+                // The memory is at its maximum, but somebody may have given a chunk back.
+                return self.map.take_chunk().map(|chunk| chunk * CHUNK_BYTES);
+            }
         }
+    }
+
+    /// Grows by `count` pages and keeps them; `false` beyond the maximum.
+    fn add(&self, count: u32) -> bool {
+        self.pages
+            .grow(count)
+            .map(|first| self.map.give(first, count))
+            .is_some()
     }
 
     /// Takes the chunk at `address` back.
@@ -74,6 +88,8 @@ mod tests {
         maximum: u32,
         /// Pages that somebody else adds before each of our growths.
         foreign: u32,
+        /// How many more of our growths somebody else comes before.
+        intrusions: AtomicU32,
     }
 
     impl Pages for Counter {
@@ -82,7 +98,11 @@ mod tests {
         }
 
         fn grow(&self, count: u32) -> Option<u32> {
-            let size = self.size.load(Ordering::Relaxed) + self.foreign;
+            let intrusions = self.intrusions.load(Ordering::Relaxed);
+            self.intrusions
+                .store(intrusions.saturating_sub(1), Ordering::Relaxed);
+            let foreign = if intrusions > 0 { self.foreign } else { 0 };
+            let size = self.size.load(Ordering::Relaxed) + foreign;
             (size + count <= self.maximum).then(|| {
                 self.size.store(size + count, Ordering::Relaxed);
                 size
@@ -90,17 +110,18 @@ mod tests {
         }
     }
 
-    fn source(size: u32, maximum: u32, foreign: u32) -> PageSource<Counter> {
+    fn source(size: u32, maximum: u32, foreign: u32, intrusions: u32) -> PageSource<Counter> {
         PageSource::new(Counter {
             size: AtomicU32::new(size),
             maximum,
             foreign,
+            intrusions: AtomicU32::new(intrusions),
         })
     }
 
     #[test]
     fn grows_by_one_chunk_once_aligned() {
-        let source = source(5, 64, 0);
+        let source = source(5, 64, 0, 0);
         assert_eq!(source.acquire(), Some(0x10_0000));
         assert_eq!(source.pages.size(), 32);
         assert_eq!(source.acquire(), Some(0x20_0000));
@@ -113,12 +134,22 @@ mod tests {
 
     #[test]
     fn foreign_growth_costs_pages_but_overlaps_nothing() {
-        let source = source(18, 256, 3);
+        let source = source(18, 256, 3, u32::MAX);
         let mut chunks = [0; 4];
         for chunk in &mut chunks {
             *chunk = source.acquire().unwrap();
         }
         assert!(chunks.iter().all(|chunk| chunk % CHUNK_BYTES == 0));
         assert!(chunks.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn the_last_chunk_is_completed_where_no_more_is_left() {
+        // Somebody comes before the second growth, and then two chunks are left, cut askew.
+        let source = source(0, 64, 3, 0);
+        assert_eq!(source.acquire(), Some(0x10_0000));
+        source.pages.intrusions.store(1, Ordering::Relaxed);
+        assert_eq!(source.acquire(), Some(0x30_0000));
+        assert_eq!(source.acquire(), None);
     }
 }
