@@ -1,6 +1,8 @@
 //! Chunk sources that tests look into: one that counts, one whose growth can be held up.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::thread::ThreadId;
 use warena::{ChunkSource, MappedMemory, Memory};
 
 /// Mapped memory that counts what is taken and given back, and can be told to refuse.
@@ -73,7 +75,8 @@ unsafe impl ChunkSource for CountedSource {
 /// worker that waits here holds that lock for as long as a test wants.
 pub struct GatedSource {
     mapped: MappedMemory,
-    shut: AtomicBool,
+    /// Who shut the gate: refused, where others wait.
+    shut_by: Mutex<Option<ThreadId>>,
     waiting: AtomicBool,
 }
 
@@ -82,19 +85,27 @@ impl GatedSource {
     pub fn new(bytes: u64) -> Self {
         Self {
             mapped: MappedMemory::new(bytes).expect("address space"),
-            shut: AtomicBool::new(false),
+            shut_by: Mutex::new(None),
             waiting: AtomicBool::new(false),
         }
     }
 
-    /// Holds up whoever grows next.
+    fn gatekeeper(&self) -> Option<ThreadId> {
+        *self.shut_by.lock().expect("no holder panics")
+    }
+
+    fn set_gatekeeper(&self, thread: Option<ThreadId>) {
+        *self.shut_by.lock().expect("no holder panics") = thread;
+    }
+
+    /// From now on the calling thread finds no more memory, and every other one waits for it.
     pub fn shut(&self) {
-        self.shut.store(true, SeqCst);
+        self.set_gatekeeper(Some(std::thread::current().id()));
     }
 
     /// Lets whoever waits go on.
     pub fn open(&self) {
-        self.shut.store(false, SeqCst);
+        self.set_gatekeeper(None);
     }
 
     /// Waits until somebody is held up.
@@ -112,7 +123,10 @@ unsafe impl ChunkSource for GatedSource {
     }
 
     fn acquire(&self) -> Option<u32> {
-        while self.shut.load(SeqCst) {
+        while let Some(thread) = self.gatekeeper() {
+            if thread == std::thread::current().id() {
+                return None;
+            }
             self.waiting.store(true, SeqCst);
             std::thread::yield_now();
         }

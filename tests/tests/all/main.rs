@@ -1,5 +1,6 @@
 //! The native tests of Warena, one topic a module; what they share is the library of this crate.
 
+mod busy;
 mod churn;
 mod figures;
 mod frees;
