@@ -149,7 +149,6 @@ fn fingerprint(machine: &Machine, wasm: &Path) -> Result<String> {
         wasm.to_path_buf(),
         root.join("wasm/Cargo.toml"),
         root.join("web/package-lock.json"),
-        root.join("README.md"),
     ];
     collect(&root.join("wasm/npm"), &mut files)?;
     for file in files {

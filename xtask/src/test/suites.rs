@@ -114,12 +114,21 @@ fn loom(_: &Machine) -> Result<Vec<Command>> {
     Ok(commands)
 }
 
+/// In release, for which the standard library has been built already.
 fn clippy_of_threads(machine: &Machine) -> Result<Vec<Command>> {
-    // In release, for which the standard library has been built already.
-    let mut clippy =
-        machine.clippy(&["--quiet", "--release", "-p", "warena", "-p", "warena-wasm"])?;
-    clippy.args(pack::THREADS).args(["--", "-D", "warnings"]);
-    Ok(vec![clippy])
+    let scopes: [&[&str]; 2] = [
+        &["-p", "warena", "-p", "warena-benches", "--lib"],
+        &["-p", "warena-wasm", "--all-targets"],
+    ];
+    let clippy = |scope: &&[&str]| {
+        let mut clippy = machine.clippy(&["--quiet", "--release"])?;
+        clippy
+            .args(*scope)
+            .args(pack::THREADS)
+            .args(["--", "-D", "warnings"]);
+        Ok(clippy)
+    };
+    scopes.iter().map(clippy).collect()
 }
 
 fn types_of_page(machine: &Machine) -> Result<Vec<Command>> {
