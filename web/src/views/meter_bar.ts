@@ -1,6 +1,6 @@
 /**
  * A bar that shows how full a cache is. Its length follows every frame, by a transform that costs no
- * layout; what assistive technology reads (it is an ARIA meter) follows with the figures.
+ * layout; what assistive technology reads (it is an ARIA meter) follows eight times a second.
  */
 import { make, setAttribute } from './dom.ts';
 

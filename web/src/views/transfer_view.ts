@@ -29,9 +29,9 @@ export class TransferView {
     stores.forEach(({ objects, capacity }, index) => {
       const { bar, value } = this.#rows[index]!;
       bar.draw(objects, capacity);
+      setText(value, `${objects}/${capacity}`);
       if (figures || fresh) {
         bar.describe(objects, capacity);
-        setText(value, `${objects}/${capacity}`);
       }
     });
   }

@@ -61,9 +61,13 @@ export class WorkerCard {
     );
   }
 
-  /** Shows the fill of each order as bars; cheap enough for every frame. */
+  /** Shows the fill of each order; cheap enough for every frame. */
   drawCache({ fill }: WorkerSnapshot, capacity: number): void {
-    this.#bars.forEach(({ bar }, order) => bar.draw(fill[order] ?? 0, capacity));
+    this.#bars.forEach(({ bar, value }, order) => {
+      const objects = fill[order] ?? 0;
+      bar.draw(objects, capacity);
+      setText(value, String(objects));
+    });
   }
 
   /** Shows the figures, which nobody could read at the rate of the display. */
@@ -72,11 +76,7 @@ export class WorkerCard {
     worker: WorkerSnapshot,
     capacity: number,
   ): void {
-    this.#bars.forEach(({ bar, value }, order) => {
-      const objects = worker.fill[order] ?? 0;
-      bar.describe(objects, capacity);
-      setText(value, String(objects));
-    });
+    this.#bars.forEach(({ bar }, order) => bar.describe(worker.fill[order] ?? 0, capacity));
     const allocations = sum(worker.allocations);
     const hitRate = allocations === 0 ? 0 : worker.hits / allocations;
     setText(this.#operations, countLabel(operations.rate));
