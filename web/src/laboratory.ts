@@ -5,7 +5,15 @@
  * by an action but not awaited in it, so that `stop` can follow. Every error ends up in the state,
  * where the page shows it.
  */
-import { errorNotice, initialState, type Notice, type Phase, type State } from './model/state.ts';
+import type { Verification } from 'warena';
+import {
+  errorNotice,
+  initialState,
+  objectsHeld,
+  type Notice,
+  type Phase,
+  type State,
+} from './model/state.ts';
 import { Meter } from './model/meter.ts';
 import { bytesLabel } from './model/order.ts';
 import { reportError, type ErrorReport } from './model/error_report.ts';
@@ -78,13 +86,7 @@ export class Laboratory {
       }
       this.#enter('verifying');
       try {
-        const { chunks, blocks } = arena.verify();
-        const owned = bytesLabel(arena.stats().ownedBytes);
-        this.#notify({
-          kind: 'good',
-          title: 'Verified',
-          message: `${blocks.toLocaleString('en')} blocks in ${chunks} chunks, ${owned}: every byte belongs to one block, and every object is in one place.`,
-        });
+        this.#notify(this.#judge(arena.verify()));
       } finally {
         this.#enter('idle');
       }
@@ -119,10 +121,35 @@ export class Laboratory {
       this.state.snapshot = this.state.watch.sample((into) => arena.snapshot(into));
       this.#samplePace.took(performance.now() - start);
     }
+    this.#readTallies();
+  }
+
+  #readTallies(): void {
     if (this.#crew !== undefined) {
       const { control } = this.#crew;
       this.state.workers.forEach((worker) => (worker.tally = control.tally(worker.number)));
     }
+  }
+
+  /** What a proof that found nothing wrong in the arena means, beside what the workers hold. */
+  #judge({ blocks, chunks, ownedBytes, allocatedObjects }: Verification): Notice {
+    this.#readTallies();
+    const held = objectsHeld(this.state.workers);
+    const count = (number: number) => number.toLocaleString('en');
+    if (allocatedObjects !== held) {
+      return {
+        kind: 'error',
+        title: 'Objects lost',
+        message: `The arena is in order, but it holds ${count(allocatedObjects)} objects for the workers, who hold ${count(held)}.`,
+      };
+    }
+    return {
+      kind: 'good',
+      title: 'Verified',
+      message:
+        `${count(blocks)} blocks in ${count(chunks)} chunks, ${bytesLabel(ownedBytes)}: every byte belongs to one block, ` +
+        `every object is in one place, and the ${count(held)} objects that the workers hold are there.`,
+    };
   }
 
   /** Whether the settings ask for another arena or other work than there is. */

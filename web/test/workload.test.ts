@@ -47,6 +47,13 @@ function groundOf(counting: CountingArena, control: ControlBlock, worker = 0): G
   return { arena, control, pacer: new Pacer(control, () => arena.publish()) };
 }
 
+/** A control block that lets `workers` workers run at full speed. */
+function running(workers: number): ControlBlock {
+  const control = ControlBlock.create(workers);
+  control.run();
+  return control;
+}
+
 /** A control block that interrupts after every operation: a pace is set, and nothing is to run. */
 function interrupting(workers: number): ControlBlock {
   const control = ControlBlock.create(workers);
@@ -70,7 +77,7 @@ test('mixed sizes stay between 16 B and 64 KiB', () => {
 describe('malloc-free', () => {
   test('leaves nothing behind after a cycle', () => {
     const counting = new CountingArena();
-    const ground = groundOf(counting, ControlBlock.create(1));
+    const ground = groundOf(counting, running(1));
     expect(new MallocFree(ground, 8, sizes(64, 0)).cycle()).toBe(true);
     expect(counting.live.size).toBe(0);
     expect(ground.arena.tally).toMatchObject({ allocations: 8, frees: 8, violations: 0 });
@@ -91,9 +98,19 @@ describe('malloc-free', () => {
     expect(counting.live.size).toBe(0);
   });
 
-  test('counts a full memory and frees what it got', () => {
+  test('notices a stop in the middle of a cycle at full speed', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, ControlBlock.create(1));
+    const workload = new MallocFree(ground, 60, () => 64);
+    expect(workload.cycle()).toBe(false);
+    expect(counting.live.size).toBe(32);
+    workload.release();
+    expect(counting.live.size).toBe(0);
+  });
+
+  test('counts a full memory and frees what it got', () => {
+    const counting = new CountingArena();
+    const ground = groundOf(counting, running(1));
     expect(new MallocFree(ground, 100, () => 64).cycle()).toBe(true);
     expect(ground.arena.tally).toMatchObject({ allocations: 63, frees: 63, outOfMemory: 37 });
     expect(counting.live.size).toBe(0);
@@ -165,7 +182,7 @@ describe('trace', () => {
 
   test('replays allocations, a realloc as allocation and free, and starts again', () => {
     const counting = new CountingArena();
-    const ground = groundOf(counting, ControlBlock.create(1));
+    const ground = groundOf(counting, running(1));
     const [program] = compileTrace(trace(), 1, true);
     const workload = new TraceReplay(ground, program!, 5);
     expect([workload.cycle(), workload.cycle()]).toEqual([true, true]);
@@ -176,7 +193,7 @@ describe('trace', () => {
   test('releases what lives after any operation', () => {
     for (let operations = 1; operations <= 5; operations += 1) {
       const counting = new CountingArena();
-      const ground = groundOf(counting, ControlBlock.create(1));
+      const ground = groundOf(counting, running(1));
       const [program] = compileTrace(trace(), 1, true);
       const workload = new TraceReplay(ground, program!, operations);
       workload.cycle();

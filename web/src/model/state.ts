@@ -84,6 +84,12 @@ export function totals(workers: readonly WorkerReading[]): Tally {
   return sum;
 }
 
+/** Objects that all workers together have allocated and not freed; their counters are 32 bits wide. */
+export function objectsHeld(workers: readonly WorkerReading[]): number {
+  const { allocations, frees } = totals(workers);
+  return (allocations - frees) >>> 0;
+}
+
 /** A notice for an error. */
 export function errorNotice({ title, message }: ErrorReport): Notice {
   return { kind: 'error', title, message };

@@ -50,12 +50,22 @@ export class SettingsView {
   }
 
   #changed(): void {
-    const capacity = byId('capacity', HTMLInputElement);
-    // A batch larger than the cache it comes from is an error in the package; the form names it.
-    byId('batch', HTMLInputElement).max = capacity.value;
+    this.#checkLayers(this.#read().arena);
     if (this.#form.reportValidity()) {
       this.#onChange(this.#read());
     }
+  }
+
+  /** What the package would refuse is said at the field that is wrong, before anything is stopped. */
+  #checkLayers({ capacity, batch, transferCapacity }: Settings['arena']): void {
+    byId('batch', HTMLInputElement).setCustomValidity(
+      batch > capacity ? `A batch comes from one cache: at most ${capacity}.` : '',
+    );
+    byId('transferCapacity', HTMLInputElement).setCustomValidity(
+      transferCapacity !== 0 && transferCapacity < batch
+        ? `A transfer cache holds whole batches: at least ${batch}, or 0 for none.`
+        : '',
+    );
   }
 
   #show(settings: Settings): void {

@@ -20,7 +20,7 @@ const PHASE_LABELS: Record<Phase, string> = {
 
 /** The phases in which a button can be pressed. */
 const ENABLED: Record<'start' | 'stop' | 'step' | 'verify' | 'reset', readonly Phase[]> = {
-  start: ['idle'],
+  start: ['idle', 'failed'],
   stop: ['running', 'starting'],
   step: ['idle'],
   verify: ['idle', 'running'],

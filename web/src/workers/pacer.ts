@@ -1,16 +1,21 @@
 /**
  * Slows a worker down to the pace that is set on the page, and notices the stop. At full speed an
- * operation costs one comparison here; slower, the worker sleeps until its next operation is due.
+ * operation costs an addition here, and every so many look whether to go on; slower, the worker
+ * sleeps until its next operation is due.
  */
 import type { ControlBlock } from '../model/control_block.ts';
 
 /** A worker that is late by more than this, in milliseconds, does not catch up. */
 const LARGEST_DEBT = 100;
+/** Operations at full speed between two looks at the command; a power of two. */
+const LOOK_PERIOD = 32;
 
+/** The pace of one worker. */
 export class Pacer {
   readonly #control: ControlBlock;
   readonly #beforeSleep: () => void;
   #pace = 0;
+  #spent = 0;
   #due = 0;
 
   /** `beforeSleep` is called before each sleep, to publish figures that would be old after it. */
@@ -30,7 +35,11 @@ export class Pacer {
 
   /** Accounts for one operation. False when the worker is to stop before the next. */
   spend(): boolean {
-    return this.#pace === 0 || this.#spendSlowly();
+    if (this.#pace !== 0) {
+      return this.#spendSlowly();
+    }
+    this.#spent += 1;
+    return this.#spent % LOOK_PERIOD !== 0 || this.#control.running;
   }
 
   #spendSlowly(): boolean {
