@@ -1,0 +1,127 @@
+//! Time: of a thread as the wall shows it, and of the whole process as processors spent it.
+
+pub use platform::{cpu_ns, now_ns, sleep};
+
+#[cfg(not(target_family = "wasm"))]
+mod platform {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    pub use std::thread::sleep;
+
+    /// Nanoseconds since some moment, the same for all threads.
+    #[inline]
+    pub fn now_ns() -> u64 {
+        static EPOCH: OnceLock<Instant> = OnceLock::new();
+        EPOCH.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+
+    /// Nanoseconds that all threads of the process have spent on processors, user and system.
+    pub fn cpu_ns() -> Option<u64> {
+        // SAFETY: `rusage` is plain numbers, for which zero bytes are values.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: the call fills the struct that it is given, which is ours.
+        let failed = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0;
+        let ns =
+            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+        (!failed).then(|| ns(usage.ru_utime) + ns(usage.ru_stime))
+    }
+}
+
+#[cfg(target_family = "wasm")]
+mod platform {
+    use std::sync::{Condvar, Mutex, PoisonError};
+    use std::time::Duration;
+
+    use wasm_bindgen::prelude::*;
+
+    #[wasm_bindgen]
+    extern "C" {
+        #[wasm_bindgen(js_namespace = performance, js_name = now)]
+        fn performance_now() -> f64;
+
+        type Process;
+        #[wasm_bindgen(thread_local_v2, js_name = process)]
+        static PROCESS: Option<Process>;
+        #[wasm_bindgen(method, js_name = cpuUsage)]
+        fn cpu_usage(this: &Process) -> CpuUsage;
+
+        type CpuUsage;
+        #[wasm_bindgen(method, getter)]
+        fn user(this: &CpuUsage) -> f64;
+        #[wasm_bindgen(method, getter)]
+        fn system(this: &CpuUsage) -> f64;
+    }
+
+    /// Nanoseconds since some moment, which is another one in each worker.
+    #[inline]
+    pub fn now_ns() -> u64 {
+        (performance_now() * 1e6) as u64
+    }
+
+    /// Nanoseconds that all threads of the process have spent on processors, user and system;
+    /// `None` in a browser.
+    pub fn cpu_ns() -> Option<u64> {
+        PROCESS.with(|process| {
+            let usage = process.as_ref()?.cpu_usage();
+            // Node counts microseconds.
+            Some(((usage.user() + usage.system()) * 1e3) as u64)
+        })
+    }
+
+    /// Sleeps. Not by `std::thread::sleep`, which never returns in Node 20: V8's baseline
+    /// compiler forgets the local that `memory.atomic.wait32` was given as its timeout, and std
+    /// subtracts that very local from what is left to sleep.
+    pub fn sleep(length: Duration) {
+        let never = Mutex::new(());
+        let end = now_ns() + length.as_nanos() as u64;
+        while let Some(rest) = end.checked_sub(now_ns()).filter(|&rest| rest > 0) {
+            let guard = never.lock().unwrap_or_else(PoisonError::into_inner);
+            // Why it woke does not matter: the clock says whether it was long enough.
+            drop(Condvar::new().wait_timeout(guard, Duration::from_nanos(rest)));
+        }
+    }
+}
+
+/// How good the clock of this host is.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// What reading it costs, in ns.
+    pub cost_ns: f64,
+    /// The smallest step that it was seen to make, in ns.
+    pub step_ns: f64,
+}
+
+impl Clock {
+    /// Reads the clock many times.
+    pub fn calibrate() -> Self {
+        const READS: usize = 20_000;
+        let mut least = f64::INFINITY;
+        let begin = now_ns();
+        let mut last = begin;
+        for _ in 0..READS {
+            let now = now_ns();
+            if now > last {
+                least = least.min((now - last) as f64);
+            }
+            last = now;
+        }
+        let cost_ns = (last - begin) as f64 / READS as f64;
+        Self {
+            cost_ns,
+            // A clock that steps at every read steps by what a read costs, and not less finely.
+            step_ns: if least.is_finite() {
+                least
+            } else {
+                f64::INFINITY
+            },
+        }
+    }
+
+    /// Whether a phase of this many ns can be timed by two readings: the reading itself, which
+    /// is subtracted, and the step are small against it.
+    pub fn can_time(&self, phase_ns: f64) -> bool {
+        const TIMES: f64 = 8.0;
+        phase_ns >= TIMES * self.cost_ns.max(self.step_ns)
+    }
+}

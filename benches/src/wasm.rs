@@ -1,0 +1,90 @@
+//! The benchmarks as a WebAssembly module on shared memory: what its workers call.
+//!
+//! The host's script instantiates the module once on its own thread, then in `producers` workers
+//! that call [`serve`] and stay there, and in one more that calls [`run`] and coordinates them.
+//! It waits on locks, so it is a worker as well: a page's main thread may not.
+
+use js_sys::{Function, JsString};
+use wasm_bindgen::prelude::*;
+
+use crate::crew::Crew;
+use crate::options::{HELP, Options};
+use crate::row;
+use crate::suite::{self, Host};
+
+static CREW: Crew = Crew::new();
+
+/// In the first instance, for all: a panic becomes an exception with the panic's message, which
+/// reaches the host's script as an error of the worker.
+#[wasm_bindgen(start)]
+pub fn start() {
+    std::panic::set_hook(Box::new(|panic| {
+        wasm_bindgen::throw_str(&panic.to_string())
+    }));
+}
+
+/// The command line, understood.
+#[wasm_bindgen]
+pub struct Request(Options);
+
+#[wasm_bindgen]
+impl Request {
+    /// Parses the arguments behind the program's own.
+    #[wasm_bindgen(constructor)]
+    pub fn new(arguments: Vec<String>) -> Result<Self, JsError> {
+        Ok(Self(Options::parse(arguments).map_err(error)?))
+    }
+
+    /// What to print instead of running, if that was asked for.
+    #[wasm_bindgen(getter)]
+    pub fn help(&self) -> Option<String> {
+        self.0.help.then(|| HELP.to_owned())
+    }
+
+    /// How many workers must serve.
+    #[wasm_bindgen(getter)]
+    pub fn producers(&self) -> usize {
+        self.0.crew()
+    }
+
+    /// The file that the rows are to be written to.
+    #[wasm_bindgen(getter, js_name = jsonFile)]
+    pub fn json_file(&self) -> Option<String> {
+        let path = self.0.json.as_ref()?;
+        Some(path.to_string_lossy().into_owned())
+    }
+}
+
+/// Works as producer `index` until the run is over.
+#[wasm_bindgen]
+pub fn serve(index: usize) {
+    CREW.serve(index);
+}
+
+/// Runs what the arguments ask for, hands text to `print` as it goes on, and returns the rows as
+/// JSON.
+#[wasm_bindgen]
+pub fn run(
+    arguments: Vec<String>,
+    host: &str,
+    cores: usize,
+    print: &Function,
+) -> Result<String, JsError> {
+    let options = Options::parse(arguments).map_err(error)?;
+    let host = Host {
+        name: host,
+        cores,
+        print: &|text| {
+            if let Err(exception) = print.call1(&JsValue::NULL, &JsString::from(text)) {
+                wasm_bindgen::throw_val(exception);
+            }
+        },
+    };
+    let rows = suite::run(&options, &host, &CREW);
+    CREW.dismiss();
+    Ok(row::json(&rows.map_err(error)?)?)
+}
+
+fn error(error: anyhow::Error) -> JsError {
+    JsError::new(&format!("{error:#}"))
+}
