@@ -11,6 +11,9 @@ use crate::process::command;
 use crate::setup::Machine;
 use crate::{browser, pack, workspace};
 
+/// Node's test runner on the files below the current folder, a line per test.
+const NODE_TEST: [&str; 2] = ["--test", "--test-reporter=spec"];
+
 /// One check: its name, and its commands, made when its turn comes.
 pub struct Check {
     /// The name in the table.
@@ -158,7 +161,7 @@ fn package_in_node(machine: &Machine) -> Result<Vec<Command>> {
         .with_context(|| format!("cannot write {}", manifest.display()))?;
     let mut install = command("npm", &["install", "--no-audit", "--no-fund"]);
     install.arg(&tarball.path).current_dir(&folder);
-    let mut test = command("node", &["--test"]);
+    let mut test = command("node", &NODE_TEST);
     test.current_dir(&folder)
         .env("WARENA_ROOT", workspace::root());
     Ok(vec![install, test])
@@ -185,7 +188,7 @@ fn in_firefox(machine: &Machine) -> Result<Vec<Command>> {
 /// The page test brings its own server, on a port of its own.
 fn page(machine: &Machine) -> Result<Vec<Command>> {
     pack::pack(machine)?.install_in_web()?;
-    let mut test = machine.wasm("node", &["--test"])?;
+    let mut test = machine.wasm("node", &NODE_TEST)?;
     let chromium = browser::chrome().context("no Chromium: cargo xtask setup")?;
     test.current_dir(workspace::root().join("tests/e2e"))
         .env("WARENA_CHROMIUM", chromium);
