@@ -139,6 +139,21 @@ describe('the page', () => {
       await stopAndVerify(page);
     }));
 
+  test('says which field is wrong before it touches a run', () =>
+    onPage(WIDE, async (page) => {
+      await page.press('start');
+      await seeWorkersRun(page, 4);
+      await page.tab.fill('#batch', '17');
+      await page.tab.locator('#batch').blur();
+      assert.equal(await page.tab.locator('#batch:invalid').count(), 1);
+      await page.waitForPhase('running');
+      await page.tab.fill('#batch', '16');
+      await page.tab.locator('#batch').blur();
+      assert.equal(await page.tab.locator('#settings :invalid').count(), 0);
+      await seeWorkersRun(page, 4);
+      await stopAndVerify(page);
+    }));
+
   test('shows a full memory as such, and goes on', () =>
     onPage(WIDE, async (page) => {
       await page.tab.selectOption('#maximumBytes', '8388608');
