@@ -36,7 +36,7 @@ pub fn install(packages: &[&str]) -> Result<Step> {
     let mut arguments = vec!["install", "-y", "--no-install-recommends"];
     arguments.extend(packages);
     Ok(Step {
-        title: format!("Debian packages {list}"),
+        title: format!("{} Debian packages", packages.len()),
         seconds: 20 + 8 * packages.len() as u64,
         log: "apt".to_owned(),
         commands: vec![apt(&["update"]), apt(&arguments)],

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
+use crate::machine::Machine;
 use crate::process::{self, command};
-use crate::setup::{self, Machine};
+use crate::setup;
 use crate::step::Step;
 use crate::{need, npm, pack, workspace};
 

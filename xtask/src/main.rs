@@ -8,6 +8,7 @@ mod bench;
 mod browser;
 mod cargo_tool;
 mod lock;
+mod machine;
 mod need;
 mod npm;
 mod pack;

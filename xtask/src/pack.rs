@@ -16,8 +16,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::cargo_tool::CargoTool;
 use crate::lock::Lock;
+use crate::machine::Machine;
 use crate::process::{self, command};
-use crate::setup::Machine;
 use crate::step::Step;
 use crate::{npm, workspace};
 
@@ -95,15 +95,13 @@ pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
     let folder = workspace::target().join("wasm32-unknown-unknown/release");
     let wasm = folder.join(format!("{}.wasm", package.replace('-', "_")));
     let first = !folder.join("deps").is_dir();
-    let what = if first {
-        ", with Rust's standard library this first time"
-    } else {
-        ""
-    };
+    if first {
+        println!("  (the first build compiles Rust's standard library with threads as well)");
+    }
     let mut build = machine.wasm("cargo", &["build", "--release", "--lib", "-p", package])?;
     build.args(THREADS);
     Step {
-        title: format!("{package} as WebAssembly with threads{what}"),
+        title: format!("{package} as WebAssembly"),
         seconds: if first { 120 } else { 5 },
         log: format!("build-{package}"),
         commands: vec![build],

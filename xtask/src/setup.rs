@@ -4,17 +4,15 @@
 //! one thread, cargo's tools on another, since one mostly waits for the network and the other for
 //! the compiler. Afterwards everything is looked at again, so a set-up that ends well is complete.
 
-use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::cargo_tool::CargoTool;
 use crate::lock::Lock;
+use crate::machine::Machine;
 use crate::need::{self, Need, Remedy, State};
 use crate::process::command;
 use crate::step::{self, Step};
-use crate::toolchain::Toolchain;
 use crate::workspace::{self, Pins};
 use crate::{apt, npm};
 
@@ -48,16 +46,23 @@ pub fn ensure(needs: &[Need]) -> Result<Machine> {
     let pins = Pins::read()?;
     let needs = distinct(needs);
     if missing(&needs, &pins)?.is_empty() {
-        return Machine::look(pins);
+        return Ok(Machine::look(pins));
     }
     // Two set-ups in one tree would remove each other's files.
     let _lock = Lock::take("set-up")?;
+    let absent = missing(&needs, &pins)?;
+    if absent.is_empty() {
+        return Ok(Machine::look(pins));
+    }
     let start = Instant::now();
-    let (system, tools) = plan(&missing(&needs, &pins)?, &pins)?;
+    let (system, tools) = plan(&absent, &pins)?;
+    println!("set-up: to be installed are");
+    for (what, remedy) in &absent {
+        println!("    {what} ({})", source(remedy));
+    }
     let seconds = |steps: &[Step]| steps.iter().map(|step| step.seconds).sum::<u64>();
     println!(
-        "set-up: {} to install, about {} (what the tools say goes to {})",
-        system.len() + tools.len(),
+        "  in about {} on two idle cores; what the tools say goes to {}",
         step::duration(seconds(&system).max(seconds(&tools))),
         workspace::target().join("setup").display()
     );
@@ -78,79 +83,7 @@ pub fn ensure(needs: &[Need]) -> Result<Machine> {
         bail!("still missing after set-up: {what} ({})", source(remedy));
     }
     println!("set-up: done in {}", step::elapsed(start));
-    Machine::look(pins)
-}
-
-/// The machine as the commands use it: the environment for cargo, Node and the tools.
-pub struct Machine {
-    pins: Pins,
-    toolchain: Option<Toolchain>,
-}
-
-impl Machine {
-    fn look(pins: Pins) -> Result<Self> {
-        Ok(Self {
-            pins,
-            toolchain: Toolchain::find(),
-        })
-    }
-
-    /// The versions that the project pins.
-    pub fn pins(&self) -> &Pins {
-        &self.pins
-    }
-
-    /// A command that builds or runs WebAssembly: toolchain, tools and npm programs in place.
-    pub fn wasm(&self, program: &str, arguments: &[&str]) -> Result<Command> {
-        let mut command = command(program, arguments);
-        self.dress(&mut command)?;
-        command.current_dir(workspace::root());
-        Ok(command)
-    }
-
-    /// Clippy on WebAssembly, with the toolchain that builds it.
-    pub fn clippy(&self, arguments: &[&str]) -> Result<Command> {
-        let mut command = self.wasm("cargo", &["clippy"])?;
-        let folder = self.toolchain.as_ref().and_then(Toolchain::clippy);
-        let folder = folder.context("no clippy for WebAssembly: cargo xtask setup")?;
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
-        command
-            .env("PATH", std::env::join_paths(folders)?)
-            .args(arguments);
-        Ok(command)
-    }
-
-    /// Gives a command the environment in which WebAssembly is built.
-    pub fn dress(&self, command: &mut Command) -> Result<()> {
-        for (name, value) in self.environment()? {
-            command.env(name, value);
-        }
-        Ok(())
-    }
-
-    /// The environment's variables, `PATH` included.
-    pub fn environment(&self) -> Result<Vec<(String, String)>> {
-        let toolchain = self
-            .toolchain
-            .as_ref()
-            .context("no toolchain for WebAssembly: cargo xtask setup")?;
-        let mut folders = Vec::from_iter(toolchain.programs());
-        for tool in [
-            CargoTool::WasmBindgen,
-            CargoTool::WasmPack,
-            CargoTool::Geckodriver,
-        ] {
-            folders.extend(tool.folder(&self.pins)?);
-        }
-        folders.push(npm::programs());
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        folders.extend(std::env::split_paths(&path));
-        let joined = std::env::join_paths(folders).context("a folder on the PATH has a colon")?;
-        let mut variables = toolchain.environment();
-        variables.push(("PATH".to_owned(), joined.to_string_lossy().into_owned()));
-        Ok(variables)
-    }
+    Ok(Machine::look(pins))
 }
 
 /// The needs without repetition, in their order.

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::machine::Machine;
 use crate::need::{self, Need};
 use crate::process;
-use crate::setup::{self, Machine};
+use crate::setup;
 
 /// What can be asked for by name; all of them when none is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::machine::Machine;
 use crate::process::{command, find};
-use crate::setup::Machine;
 use crate::{npm, pack, workspace};
 
 /// Where the search for a free port starts when none is named.

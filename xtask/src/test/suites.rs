@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::Suite;
 use crate::cargo_tool::CargoTool;
+use crate::machine::Machine;
 use crate::process::command;
-use crate::setup::Machine;
 use crate::{browser, pack, workspace};
 
 /// Node's test runner on the files below the current folder, a line per test.
