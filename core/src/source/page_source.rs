@@ -56,7 +56,8 @@ impl<P: Pages> PageSource<P> {
             } else {
                 rest + CHUNK_PAGES
             };
-            if !self.add(count) && !(completes && self.add(rest)) {
+            let added = self.add(count) || (completes && self.add(rest));
+            if !added {
                 // The memory is at its maximum, but somebody may have given a chunk back.
                 return self.map.take_chunk().map(|chunk| chunk * CHUNK_BYTES);
             }
