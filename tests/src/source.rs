@@ -1,8 +1,6 @@
 //! Chunk sources that tests look into: one that counts, one whose growth can be held up.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use std::thread::ThreadId;
 use warena::{ChunkSource, MappedMemory, Memory};
 
 /// Mapped memory that counts what is taken and given back, and can be told to refuse.
@@ -75,8 +73,7 @@ unsafe impl ChunkSource for CountedSource {
 /// worker that waits here holds that lock for as long as a test wants.
 pub struct GatedSource {
     mapped: MappedMemory,
-    /// Who shut the gate: refused, where others wait.
-    shut_by: Mutex<Option<ThreadId>>,
+    shut: AtomicBool,
     waiting: AtomicBool,
 }
 
@@ -85,27 +82,19 @@ impl GatedSource {
     pub fn new(bytes: u64) -> Self {
         Self {
             mapped: MappedMemory::new(bytes).expect("address space"),
-            shut_by: Mutex::new(None),
+            shut: AtomicBool::new(false),
             waiting: AtomicBool::new(false),
         }
     }
 
-    fn gatekeeper(&self) -> Option<ThreadId> {
-        *self.shut_by.lock().expect("no holder panics")
-    }
-
-    fn set_gatekeeper(&self, thread: Option<ThreadId>) {
-        *self.shut_by.lock().expect("no holder panics") = thread;
-    }
-
-    /// From now on the calling thread finds no more memory, and every other one waits for it.
+    /// Holds up whoever grows next.
     pub fn shut(&self) {
-        self.set_gatekeeper(Some(std::thread::current().id()));
+        self.shut.store(true, SeqCst);
     }
 
     /// Lets whoever waits go on.
     pub fn open(&self) {
-        self.set_gatekeeper(None);
+        self.shut.store(false, SeqCst);
     }
 
     /// Waits until somebody is held up.
@@ -123,10 +112,7 @@ unsafe impl ChunkSource for GatedSource {
     }
 
     fn acquire(&self) -> Option<u32> {
-        while let Some(thread) = self.gatekeeper() {
-            if thread == std::thread::current().id() {
-                return None;
-            }
+        while self.shut.load(SeqCst) {
             self.waiting.store(true, SeqCst);
             std::thread::yield_now();
         }

@@ -4,6 +4,7 @@ mod busy;
 mod churn;
 mod figures;
 mod frees;
+mod model;
 mod selftests;
 mod sizes;
 mod threads;
