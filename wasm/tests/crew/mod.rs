@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 const WORKERS: u32 = 4;
-const CYCLES: u32 = 300;
+const CYCLES: u32 = 1000;
 const OBJECTS: u32 = 40;
 
 /// Where each agent leaves a list of objects, and takes the one that another left: the address
