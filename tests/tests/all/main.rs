@@ -1,9 +1,11 @@
 //! The native tests of Warena, one topic a module; what they share is the library of this crate.
 
 mod busy;
+mod caches;
 mod churn;
 mod figures;
 mod frees;
+mod growth;
 mod model;
 mod selftests;
 mod sizes;

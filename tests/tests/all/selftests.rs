@@ -1,39 +1,22 @@
 //! The seeds' selftests, thought through again for this allocator: making and ending arenas,
-//! alignment, bulk allocation, and each way that objects move between cache, transfer cache and
-//! heap. What moved is read off the counters, so that a path which merely happens to return a
-//! good pointer does not pass.
+//! alignment, bulk allocation, interior pointers. What moves through caches is in `caches`.
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
 use warena::{
     AllocError, Arena, ArenaError, CHUNK_BYTES, Config, Context, FreeError, MAX_BLOCK_BYTES,
-    MappedMemory, Stats, Worker,
+    MappedMemory,
 };
 use warena_tests::{
     CountedSource, Extent, Intervals, Object, Rng, arena, block_bytes, prove, prove_idle, soak,
 };
 
 const MEMORY: u64 = 64 << 20;
-/// A size of a cached order that no other object of these tests has.
+/// A size that is no power of two.
 const SIZE: usize = 200;
-const BLOCK: u64 = 256;
-const CAPACITY: usize = Config::DEFAULT.capacity as usize;
-const BATCH: usize = Config::DEFAULT.batch as usize;
-const TRANSFER: usize = Config::DEFAULT.transfer_capacity as usize;
 
 fn memory() -> MappedMemory {
     MappedMemory::new(MEMORY).expect("address space")
-}
-
-fn alloc_many(worker: &Worker<'_, &MappedMemory>, count: usize) -> Vec<Object> {
-    (0..count)
-        .map(|index| Object::alloc(worker, SIZE, index as u64, Extent::Whole).unwrap())
-        .collect()
-}
-
-/// Objects of `SIZE` in caches and in transfer caches.
-fn held(stats: &Stats) -> (u64, u64) {
-    (stats.cached_bytes / BLOCK, stats.in_transfer_bytes / BLOCK)
 }
 
 #[test]
@@ -191,36 +174,6 @@ fn bulk_requests_that_cannot_be_are_refused_and_write_nothing() {
 }
 
 #[test]
-fn bulk_calls_bypass_the_caches() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    for object in alloc_many(&worker, BATCH) {
-        object.free(&worker);
-    }
-    let before = arena.stats();
-    let mut out = [null_mut(); 16];
-    worker.alloc_bulk(SIZE, 4, &mut out).unwrap();
-    let between = arena.stats();
-    assert_eq!(held(&between), held(&before), "bulk came out of a cache");
-    assert_eq!(between.heap_locks, before.heap_locks + 1);
-
-    out.reverse();
-    out[3] = null_mut();
-    let pointer = out[3];
-    assert!(pointer.is_null());
-    let freed = worker.free_bulk(&out, |index, error| panic!("{index}: {error}"));
-    assert_eq!(freed, Ok(15), "a null pointer is passed over");
-    let after = arena.stats();
-    assert_eq!(held(&after), held(&before), "bulk went into a cache");
-    assert_eq!(after.heap_locks, before.heap_locks + 2, "one lock for all");
-    assert_eq!(after.cache_frees, before.cache_frees);
-    assert_eq!(after.cache_allocations, before.cache_allocations);
-    assert_eq!(after.direct_frees, before.direct_frees + 15);
-    assert_eq!(prove(&arena).allocated_objects, 1);
-}
-
-#[test]
 fn a_bulk_free_reports_the_bad_and_frees_the_rest() {
     let memory = memory();
     let arena = arena(&memory, Config::DEFAULT);
@@ -254,233 +207,6 @@ fn a_bulk_free_reports_the_bad_and_frees_the_rest() {
 }
 
 #[test]
-fn an_empty_cache_refills_with_one_batch_under_one_lock() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let before = arena.stats();
-    let mut objects = alloc_many(&worker, 1);
-    let refilled = arena.stats();
-    assert_eq!(refilled.refills_from_heap, before.refills_from_heap + 1);
-    assert_eq!(refilled.heap_locks, before.heap_locks + 1);
-    assert_eq!(held(&refilled), (BATCH as u64 - 1, 0));
-    assert_eq!(refilled.cache_hits, before.cache_hits);
-
-    objects.extend(alloc_many(&worker, BATCH - 1));
-    let emptied = arena.stats();
-    assert_eq!(emptied.heap_locks, refilled.heap_locks, "hits take no lock");
-    assert_eq!(emptied.cache_hits, before.cache_hits + BATCH as u64 - 1);
-    assert_eq!(held(&emptied), (0, 0));
-    assert_eq!(emptied.direct_allocations, 0);
-
-    objects.extend(alloc_many(&worker, 1));
-    assert_eq!(
-        arena.stats().refills_from_heap,
-        before.refills_from_heap + 2
-    );
-    objects.into_iter().for_each(|object| object.free(&worker));
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn a_refill_uses_loose_blocks_before_it_cuts_a_larger_one() {
-    let memory = memory();
-    let arena = arena(&memory, Config::SPILL_ONLY);
-    let worker = arena.attach().unwrap();
-    // Sixteen neighbours, of which every other one goes back to the heap: eight loose blocks.
-    let mut out = [null_mut(); 16];
-    worker.alloc_bulk(SIZE, 4, &mut out).unwrap();
-    let loose: Vec<_> = out.iter().copied().step_by(2).collect();
-    assert_eq!(
-        worker.free_bulk(&loose, |_, error| panic!("{error}")),
-        Ok(8)
-    );
-    let before = arena.stats();
-    let objects = alloc_many(&worker, BATCH);
-    let after = arena.stats();
-    assert_eq!(after.splits, before.splits, "a larger block was cut");
-    let got: BTreeSet<_> = objects.iter().map(Object::pointer).collect();
-    assert_eq!(got, loose.into_iter().collect());
-    objects.into_iter().for_each(|object| object.free(&worker));
-    for &pointer in out.iter().skip(1).step_by(2) {
-        worker.free(pointer).unwrap();
-    }
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn a_cache_returns_what_was_freed_last() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let objects = alloc_many(&worker, CAPACITY - 1);
-    worker.flush().unwrap();
-    let pointers: Vec<_> = objects.iter().map(Object::pointer).collect();
-    objects.into_iter().for_each(|object| object.free(&worker));
-    let locks = arena.stats().heap_locks;
-    let again = alloc_many(&worker, CAPACITY - 1);
-    assert!(
-        again
-            .iter()
-            .map(Object::pointer)
-            .eq(pointers.into_iter().rev()),
-        "not last in, first out"
-    );
-    assert_eq!(arena.stats().heap_locks, locks);
-    again.into_iter().for_each(|object| object.free(&worker));
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn a_full_cache_spills_exactly_one_batch_and_an_empty_one_takes_it_back() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let objects = alloc_many(&worker, CAPACITY + 1);
-    worker.flush().unwrap();
-    let pointers: Vec<_> = objects.iter().map(Object::pointer).collect();
-    let before = arena.stats();
-    let mut objects = objects.into_iter();
-    objects
-        .by_ref()
-        .take(CAPACITY)
-        .for_each(|object| object.free(&worker));
-    assert_eq!(held(&arena.stats()), (CAPACITY as u64, 0));
-
-    objects.for_each(|object| object.free(&worker));
-    let spilled = arena.stats();
-    let kept = CAPACITY - BATCH + 1;
-    assert_eq!(held(&spilled), (kept as u64, BATCH as u64));
-    assert_eq!(spilled.spills_to_transfer, before.spills_to_transfer + 1);
-    assert_eq!(
-        spilled.heap_locks, before.heap_locks,
-        "the heap was touched"
-    );
-
-    let mut again = alloc_many(&worker, kept);
-    assert_eq!(held(&arena.stats()), (0, BATCH as u64));
-    again.extend(alloc_many(&worker, BATCH));
-    let taken = arena.stats();
-    assert_eq!(held(&taken), (0, 0));
-    assert_eq!(
-        taken.refills_from_transfer,
-        before.refills_from_transfer + 1
-    );
-    assert_eq!(taken.refills_from_heap, before.refills_from_heap);
-    assert_eq!(taken.heap_locks, before.heap_locks, "the heap was touched");
-    // The one freed after the spill, then the stack's lower half, then the batch that was on top.
-    let wanted: Vec<_> = [CAPACITY]
-        .into_iter()
-        .chain((0..CAPACITY - BATCH).rev())
-        .chain((CAPACITY - BATCH..CAPACITY).rev())
-        .map(|index| pointers[index])
-        .collect();
-    let got: Vec<_> = again.iter().map(Object::pointer).collect();
-    assert_eq!(got, wanted);
-    again.into_iter().for_each(|object| object.free(&worker));
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn a_full_transfer_cache_sends_batches_to_the_heap() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let objects = alloc_many(&worker, CAPACITY + TRANSFER + BATCH);
-    worker.flush().unwrap();
-    let before = arena.stats();
-    let mut objects = objects.into_iter();
-    objects
-        .by_ref()
-        .take(CAPACITY + TRANSFER)
-        .for_each(|object| object.free(&worker));
-    let full = arena.stats();
-    assert_eq!(held(&full), (CAPACITY as u64, TRANSFER as u64));
-    assert_eq!(full.heap_locks, before.heap_locks);
-    assert_eq!(
-        full.spills_to_transfer,
-        before.spills_to_transfer + (TRANSFER / BATCH) as u64
-    );
-    objects.for_each(|object| object.free(&worker));
-    let over = arena.stats();
-    assert_eq!(held(&over), (CAPACITY as u64, TRANSFER as u64));
-    assert_eq!(over.spills_to_heap, before.spills_to_heap + 1);
-    assert_eq!(over.heap_locks, before.heap_locks + 1, "one lock a batch");
-    assert_eq!(over.free_bytes, before.free_bytes + BATCH as u64 * BLOCK);
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn without_transfer_caches_batches_go_to_the_heap_at_once() {
-    let memory = memory();
-    let arena = arena(&memory, Config::SPILL_ONLY);
-    let worker = arena.attach().unwrap();
-    let objects = alloc_many(&worker, CAPACITY + 1);
-    worker.flush().unwrap();
-    let before = arena.stats();
-    objects.into_iter().for_each(|object| object.free(&worker));
-    let after = arena.stats();
-    assert_eq!(held(&after), ((CAPACITY - BATCH) as u64 + 1, 0));
-    assert_eq!(after.spills_to_heap, before.spills_to_heap + 1);
-    assert_eq!(after.spills_to_transfer, 0);
-    drop(worker);
-    assert_eq!(prove_idle(&arena).in_transfer_bytes, 0);
-}
-
-#[test]
-fn a_batch_that_one_worker_spilled_refills_another() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let (giver, taker) = (arena.attach().unwrap(), arena.attach().unwrap());
-    assert_ne!(giver.slot(), taker.slot());
-    let objects = alloc_many(&giver, CAPACITY + 1);
-    giver.flush().unwrap();
-    let spilled: BTreeSet<_> = objects[CAPACITY - BATCH..CAPACITY]
-        .iter()
-        .map(Object::pointer)
-        .collect();
-    objects.into_iter().for_each(|object| object.free(&giver));
-    let locks = arena.stats().heap_locks;
-    let taken = alloc_many(&taker, BATCH);
-    assert_eq!(
-        taken.iter().map(Object::pointer).collect::<BTreeSet<_>>(),
-        spilled
-    );
-    assert_eq!(arena.stats().heap_locks, locks);
-    taken.into_iter().for_each(|object| object.free(&taker));
-    drop((giver, taker));
-    prove_idle(&arena);
-}
-
-#[test]
-fn orders_that_are_not_cached_go_straight_to_the_heap() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let largest_cached = block_bytes(1) << (Config::DEFAULT.cached_orders - 1);
-    let before = arena.stats();
-    let object = Object::alloc(&worker, largest_cached + 1, 7, Extent::Whole).unwrap();
-    let between = arena.stats();
-    assert_eq!(between.direct_allocations, before.direct_allocations + 1);
-    assert_eq!(between.cached_bytes, 0);
-    object.free(&worker);
-    let after = arena.stats();
-    assert_eq!(after.direct_frees, before.direct_frees + 1);
-    assert_eq!((after.cached_bytes, after.allocated_bytes), (0, 0));
-    Object::alloc(&worker, largest_cached, 7, Extent::Whole)
-        .unwrap()
-        .free(&worker);
-    assert!(arena.stats().cached_bytes > 0);
-    drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
 fn an_interior_pointer_is_refused_and_its_object_not_consumed() {
     let memory = memory();
     let arena = arena(&memory, Config::DEFAULT);
@@ -496,33 +222,6 @@ fn an_interior_pointer_is_refused_and_its_object_not_consumed() {
         object.free(&worker);
     }
     drop(worker);
-    prove_idle(&arena);
-}
-
-#[test]
-fn flush_and_detach_return_what_the_cache_holds() {
-    let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
-    let worker = arena.attach().unwrap();
-    let idle = arena.stats();
-    for object in alloc_many(&worker, 5) {
-        object.free(&worker);
-    }
-    assert!(arena.stats().cached_bytes > 0);
-    worker.flush().unwrap();
-    assert_eq!(arena.stats().free_bytes, idle.free_bytes);
-    assert_eq!(arena.stats().workers, 1);
-    for object in alloc_many(&worker, 5) {
-        object.free(&worker);
-    }
-    let slot = worker.slot();
-    worker.detach().ok().unwrap();
-    assert_eq!(arena.stats().free_bytes, idle.free_bytes);
-    assert_eq!(
-        arena.attach().unwrap().slot(),
-        slot,
-        "the seat is used again"
-    );
     prove_idle(&arena);
 }
 
