@@ -108,7 +108,7 @@ function settle(
       );
     }
     if (mayWait) {
-      break;
+      return cannotStart(cause);
     }
     for (let spin = 0; spin < SPINS && Atomics.load(lock, 0) !== 0; spin += 1);
     try {
@@ -118,5 +118,9 @@ function settle(
       cause = next;
     }
   }
-  return cannotStart(cause);
+  return new ArenaError(
+    'Busy',
+    'another agent was starting all the while that this one may spin, and it may not wait; try again',
+    { cause },
+  );
 }
