@@ -7,6 +7,7 @@ mod figures;
 mod frees;
 mod growth;
 mod model;
+mod proofs;
 mod selftests;
 mod sizes;
 mod threads;
