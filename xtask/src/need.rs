@@ -119,10 +119,15 @@ impl Need {
                     None => State::Missing(title, Remedy::Cargo(tool)),
                 }
             }
-            Self::Node => match npm::node_problem() {
-                None => State::Present("Node and npm".to_owned()),
-                Some(problem) => State::Missing(
-                    problem,
+            Self::Node => match npm::find() {
+                npm::Found::Fitting => State::Present("Node and npm".to_owned()),
+                // Not Debian's package again: where that is the old one, it would stay so.
+                npm::Found::Old(version) => State::Missing(
+                    format!("Node 20 or later: the one on the PATH is {version}"),
+                    Remedy::Manual("install Node 20 or later with npm (nodejs.org)".to_owned()),
+                ),
+                npm::Found::Nothing => State::Missing(
+                    "Node 20 or later, with npm".to_owned(),
                     packages_or(&["nodejs", "npm"], "install Node 20 or later with npm"),
                 ),
             },

@@ -15,24 +15,30 @@ use crate::workspace;
 /// The oldest Node that runs the page's tools and the tests.
 const OLDEST_NODE: u32 = 20;
 
-/// What is wrong with Node and npm; `None` when both serve.
-pub fn node_problem() -> Option<String> {
+/// What there is of Node and npm.
+pub enum Found {
+    /// Both, recent enough.
+    Fitting,
+    /// Node of this version, too old.
+    Old(String),
+    /// Node or npm is missing.
+    Nothing,
+}
+
+/// Looks for Node and npm.
+pub fn find() -> Found {
     let Some(version) = ask(&mut command("node", &["--version"])) else {
-        return Some(format!("node is missing (version {OLDEST_NODE} or later)"));
+        return Found::Nothing;
     };
-    let major = version
-        .trim_start_matches('v')
-        .split('.')
-        .next()
-        .and_then(|n| n.parse().ok());
-    if major.is_none_or(|major: u32| major < OLDEST_NODE) {
-        return Some(format!(
-            "node is {version}, but {OLDEST_NODE} or later is needed"
-        ));
+    let digits = version.trim_start_matches('v').split('.').next();
+    let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+    if major.is_none_or(|major| major < OLDEST_NODE) {
+        return Found::Old(version);
     }
-    ask(&mut command("npm", &["--version"]))
-        .is_none()
-        .then(|| "npm is missing".to_owned())
+    match ask(&mut command("npm", &["--version"])) {
+        Some(_) => Found::Fitting,
+        None => Found::Nothing,
+    }
 }
 
 /// Whether the packages of `web/` are installed as its lock file says.
