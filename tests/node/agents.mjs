@@ -9,7 +9,9 @@ import { Worker } from 'node:worker_threads';
 /** Runs `job` in a worker_thread with these options; settles once that thread has ended. */
 export function runJob(job, handle, options = {}) {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./agent.mjs', import.meta.url), { workerData: { job, handle, options } });
+    const worker = new Worker(new URL('./agent.mjs', import.meta.url), {
+      workerData: { job, handle, options },
+    });
     let result;
     worker.on('message', (message) => (result = message));
     worker.on('error', reject);
@@ -20,7 +22,9 @@ export function runJob(job, handle, options = {}) {
 /** Runs `job` in `count` threads at once, each with its number as `options.agent`. */
 export function runJobs(count, job, handle, options = {}) {
   const agents = Array.from({ length: count }, (_, agent) => agent);
-  return Promise.all(agents.map((agent) => runJob(job, handle, { ...options, agent, agents: count })));
+  return Promise.all(
+    agents.map((agent) => runJob(job, handle, { ...options, agent, agents: count })),
+  );
 }
 
 /** Runs a script as a process that must end by itself; its output, exit code and milliseconds. */

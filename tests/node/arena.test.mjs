@@ -6,7 +6,8 @@ import { after, test } from 'node:test';
 import * as warena from 'warena';
 import { throwsArenaError } from './errors.mjs';
 
-const { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, UNIT_BYTES, blockOrder, blockState } = warena;
+const { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, UNIT_BYTES, blockOrder, blockState } =
+  warena;
 const arena = await Arena.create({ maximumBytes: 64 << 20 });
 
 after(() => {
@@ -16,10 +17,25 @@ after(() => {
 
 test('the package exports what it documents and nothing else', () => {
   assert.deepEqual(Object.keys(warena).sort(), [
-    'Arena', 'ArenaError', 'BlockState', 'CHUNK_BYTES', 'UNITS_PER_CHUNK', 'UNIT_BYTES', 'blockOrder', 'blockState',
+    'Arena',
+    'ArenaError',
+    'BlockState',
+    'CHUNK_BYTES',
+    'UNITS_PER_CHUNK',
+    'UNIT_BYTES',
+    'blockOrder',
+    'blockState',
   ]);
   assert.deepEqual([UNIT_BYTES, CHUNK_BYTES, UNITS_PER_CHUNK], [16, 1_048_576, 65_536]);
-  assert.deepEqual(BlockState, { Interior: 0, Free: 1, Allocated: 2, Cached: 3, Transfer: 4, Deferred: 5, Metadata: 6 });
+  assert.deepEqual(BlockState, {
+    Interior: 0,
+    Free: 1,
+    Allocated: 2,
+    Cached: 3,
+    Transfer: 4,
+    Deferred: 5,
+    Metadata: 6,
+  });
   assert.equal(blockState((3 << 5) | 7), BlockState.Cached);
   assert.equal(blockOrder((3 << 5) | 7), 7);
 });
@@ -28,7 +44,11 @@ test('an object is aligned, writable, and its bytes stay', () => {
   for (const bytes of [1, 15, 16, 17, 100, 2048, 2049, 65_536, 524_288]) {
     const pointer = arena.alloc(bytes);
     assert.ok(Number.isInteger(pointer) && pointer > 0);
-    assert.equal(pointer % Math.max(16, 2 ** Math.ceil(Math.log2(bytes))), 0, `alignment of ${bytes}`);
+    assert.equal(
+      pointer % Math.max(16, 2 ** Math.ceil(Math.log2(bytes))),
+      0,
+      `alignment of ${bytes}`,
+    );
     arena.u8(pointer, bytes).fill(0xa5);
     assert.ok(arena.u8(pointer, bytes).every((byte) => byte === 0xa5));
     arena.free(pointer);
@@ -46,7 +66,8 @@ test('a freed object is the next one allocated: the cache is a stack', () => {
 test('stats add up, and have the fields that their type has', () => {
   const pointers = Array.from({ length: 500 }, (_, index) => arena.alloc(1 + index * 7));
   const stats = arena.stats();
-  const { freeBytes, allocatedBytes, cachedBytes, inTransferBytes, deferredBytes, metadataBytes } = stats;
+  const { freeBytes, allocatedBytes, cachedBytes, inTransferBytes, deferredBytes, metadataBytes } =
+    stats;
   assert.equal(
     freeBytes + allocatedBytes + cachedBytes + inTransferBytes + deferredBytes + metadataBytes,
     stats.ownedBytes,
@@ -63,7 +84,10 @@ test('stats add up, and have the fields that their type has', () => {
 
 /** The fields of an interface in the package's own stats.d.ts. */
 function fieldsOf(name) {
-  const types = readFileSync(fileURLToPath(new URL('stats.d.ts', import.meta.resolve('warena'))), 'utf8');
+  const types = readFileSync(
+    fileURLToPath(new URL('stats.d.ts', import.meta.resolve('warena'))),
+    'utf8',
+  );
   const body = types.split(`interface ${name} {`)[1].split('\n}')[0];
   return [...body.matchAll(/^ {4}(\w+): number;$/gm)].map(([, field]) => field).sort();
 }
@@ -78,7 +102,12 @@ test('two arenas of one realm on one memory have a seat each', async () => {
   assert.notEqual(next, pointer, 'each seat has a cache of its own');
   other.free(next);
   const { slot } = other;
-  throwsArenaError(() => other.free(pointer), 'DoubleFree', /^free\(0x[0-9a-f]+\): double free: .*cache/, { pointer });
+  throwsArenaError(
+    () => other.free(pointer),
+    'DoubleFree',
+    /^free\(0x[0-9a-f]+\): double free: .*cache/,
+    { pointer },
+  );
   other.detach();
   assert.equal(arena.snapshot().workers[slot].attached, false);
   for (const [name, call] of Object.entries({
@@ -101,7 +130,9 @@ test('two arenas of one realm on one memory have a seat each', async () => {
 test('two arenas in one memory do not take each other’s objects (15)', async () => {
   const other = await Arena.create();
   const pointer = other.alloc(64);
-  throwsArenaError(() => arena.free(pointer), 'Foreign', /foreign pointer: not in any chunk/, { pointer });
+  throwsArenaError(() => arena.free(pointer), 'Foreign', /foreign pointer: not in any chunk/, {
+    pointer,
+  });
   other.free(pointer);
   assert.equal(other.verify().allocatedObjects, 0);
   other.detach();
@@ -110,10 +141,15 @@ test('two arenas in one memory do not take each other’s objects (15)', async (
 test('u8 refuses what is beyond the memory', () => {
   const end = arena.memory.buffer.byteLength;
   assert.equal(arena.u8(end - 4, 4).length, 4);
-  throwsArenaError(() => arena.u8(end - 4, 5), 'OutOfBounds', /the memory has only 0x[0-9a-f]+ bytes/, {
-    pointer: end - 4,
-    bytes: 5,
-  });
+  throwsArenaError(
+    () => arena.u8(end - 4, 5),
+    'OutOfBounds',
+    /the memory has only 0x[0-9a-f]+ bytes/,
+    {
+      pointer: end - 4,
+      bytes: 5,
+    },
+  );
   throwsArenaError(() => arena.u8(16, -1), 'InvalidSize', /u8: the size is -1/);
   throwsArenaError(() => arena.u8('16', 1), 'InvalidPointer', /u8: the pointer is "16"/);
 });
@@ -122,5 +158,8 @@ test('a second create in a realm shares its memory; another maximum is refused',
   const same = await Arena.create({ maximumBytes: 64 << 20 });
   assert.equal(same.memory, arena.memory);
   same.detach();
-  await assert.rejects(Arena.create({ maximumBytes: 32 << 20 }), { code: 'OtherMemory', bytes: 32 << 20 });
+  await assert.rejects(Arena.create({ maximumBytes: 32 << 20 }), {
+    code: 'OtherMemory',
+    bytes: 32 << 20,
+  });
 });

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { ArenaError } from 'warena';
 
 function checkError(error, code, pattern, details) {
-  assert.ok(error instanceof ArenaError && error instanceof Error, `not an ArenaError: ${error?.stack ?? error}`);
+  assert.ok(
+    error instanceof ArenaError && error instanceof Error,
+    `not an ArenaError: ${error?.stack ?? error}`,
+  );
   assert.equal(error.name, 'ArenaError');
   assert.equal(error.code, code, error.message);
   assert.match(error.message, pattern);

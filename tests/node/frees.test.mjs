@@ -36,9 +36,14 @@ function codeOf(pointer) {
 
 test('what another agent freed is not freed again (14)', async () => {
   const pointers = Array.from({ length: 40 }, () => arena.alloc(64));
-  const { codes } = await runJob('freeAll', arena.handle(), { pointers: [...pointers, ...pointers] });
+  const { codes } = await runJob('freeAll', arena.handle(), {
+    pointers: [...pointers, ...pointers],
+  });
   assert.ok(codes.slice(0, 40).every((code) => code === 'freed'));
-  assert.ok(codes.slice(40).every((code) => code === 'DoubleFree' || code === 'NotAllocated'), codes.join());
+  assert.ok(
+    codes.slice(40).every((code) => code === 'DoubleFree' || code === 'NotAllocated'),
+    codes.join(),
+  );
   pointers.forEach((pointer) => assert.match(codeOf(pointer), /^(DoubleFree|NotAllocated)$/));
 });
 
@@ -62,7 +67,11 @@ test('foreign, interior, unaligned and metadata pointers are told apart (15)', (
     [arena.handle().address, 'Metadata', /metadata/],
   ]) {
     throwsArenaError(() => arena.free(wrong), code, pattern, { pointer: wrong });
-    throwsArenaError(() => arena.free(wrong), code, new RegExp(`^free\\(0x${wrong.toString(16)}\\): `));
+    throwsArenaError(
+      () => arena.free(wrong),
+      code,
+      new RegExp(`^free\\(0x${wrong.toString(16)}\\): `),
+    );
   }
   assert.deepEqual(arena.verify(), before);
   assert.deepEqual({ ...arena.stats(), heapLocks: 0 }, { ...stats, heapLocks: 0 });
@@ -71,8 +80,23 @@ test('foreign, interior, unaligned and metadata pointers are told apart (15)', (
 });
 
 test('what is no pointer is refused', () => {
-  for (const wrong of [NaN, 1.5, 2 ** 32, -(2 ** 31) - 1, Infinity, '16', 16n, null, undefined, {}]) {
-    throwsArenaError(() => arena.free(wrong), 'InvalidPointer', /^free: the pointer is .*; it must be a 32-bit integer, as alloc returns it/);
+  for (const wrong of [
+    NaN,
+    1.5,
+    2 ** 32,
+    -(2 ** 31) - 1,
+    Infinity,
+    '16',
+    16n,
+    null,
+    undefined,
+    {},
+  ]) {
+    throwsArenaError(
+      () => arena.free(wrong),
+      'InvalidPointer',
+      /^free: the pointer is .*; it must be a 32-bit integer, as alloc returns it/,
+    );
   }
 });
 
@@ -89,7 +113,9 @@ test('pointers above 2 GiB are unsigned, and taken in both forms (18)', () => {
   arena.u8(high | 0, 100).fill(9);
   assert.ok(arena.u8(high, 100).every((byte) => byte === 9));
   assert.ok(arena.snapshot().chunks.every(({ address }) => address >= 0));
-  throwsArenaError(() => arena.free((high + 16) | 0), 'Interior', /interior/, { pointer: high + 16 });
+  throwsArenaError(() => arena.free((high + 16) | 0), 'Interior', /interior/, {
+    pointer: high + 16,
+  });
   pointers.forEach((pointer) => arena.free(pointer | 0));
   throwsArenaError(() => arena.free(high), codeOf(high), /already|never|chunk/, { pointer: high });
 });

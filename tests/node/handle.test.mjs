@@ -20,7 +20,15 @@ function clone(value) {
 
 test('a handle is plain data', () => {
   assert.equal(Object.getPrototypeOf(handle), Object.prototype);
-  assert.deepEqual(Object.keys(handle).sort(), ['address', 'build', 'kind', 'maximumBytes', 'memory', 'module', 'version']);
+  assert.deepEqual(Object.keys(handle).sort(), [
+    'address',
+    'build',
+    'kind',
+    'maximumBytes',
+    'memory',
+    'module',
+    'version',
+  ]);
   assert.equal(handle.maximumBytes, 16 << 20);
   assert.equal(handle.memory, arena.memory);
 });
@@ -47,7 +55,10 @@ test('many agents attach at once while this one allocates (42)', async () => {
     return pointer;
   });
   const lives = await runJobs(8, 'shortLife', handle);
-  assert.ok(lives.every(({ slot }) => slot > 0), JSON.stringify(lives));
+  assert.ok(
+    lives.every(({ slot }) => slot > 0),
+    JSON.stringify(lives),
+  );
   stamps.forEach((pointer, index) => {
     assert.ok(arena.u8(pointer, 200).every((byte) => byte === index));
     arena.free(pointer);
@@ -64,10 +75,18 @@ test('concurrent creates in a realm share one memory (42)', async () => {
 
 test('what is no handle is refused (44)', async () => {
   for (const wrong of [undefined, null, 5, 'handle']) {
-    await rejectsArenaError(Arena.attach(wrong), 'InvalidHandle', /^Arena.attach: the handle is .*; post what arena.handle\(\) returns/);
+    await rejectsArenaError(
+      Arena.attach(wrong),
+      'InvalidHandle',
+      /^Arena.attach: the handle is .*; post what arena.handle\(\) returns/,
+    );
   }
   await rejectsArenaError(Arena.attach(arena), 'InvalidHandle', /no handle/);
-  await rejectsArenaError(Arena.attach(structuredClone(arena)), 'InvalidHandle', /an Arena that was posted itself arrives as an empty object/);
+  await rejectsArenaError(
+    Arena.attach(structuredClone(arena)),
+    'InvalidHandle',
+    /an Arena that was posted itself arrives as an empty object/,
+  );
   for (const [change, pattern] of [
     [{ memory: undefined }, /its memory is undefined/],
     [{ memory: {} }, /its memory is object, not a WebAssembly.Memory/],
@@ -87,15 +106,28 @@ test('what is no handle is refused (44)', async () => {
 });
 
 test('another version or build is refused, naming both (43)', async () => {
-  await rejectsArenaError(Arena.attach({ ...handle, version: '9.9.9' }), 'VersionMismatch', /handle is of warena 9\.9\.9 .* this is 0\.\d+\.\d+/);
-  await rejectsArenaError(Arena.attach({ ...handle, build: 'other' }), 'VersionMismatch', /build other\).* same version of the package/);
+  await rejectsArenaError(
+    Arena.attach({ ...handle, version: '9.9.9' }),
+    'VersionMismatch',
+    /handle is of warena 9\.9\.9 .* this is 0\.\d+\.\d+/,
+  );
+  await rejectsArenaError(
+    Arena.attach({ ...handle, build: 'other' }),
+    'VersionMismatch',
+    /build other\).* same version of the package/,
+  );
 });
 
 test('a memory without an arena is refused and stays as it is (43)', async () => {
   const memory = new WebAssembly.Memory({ initial: 32, maximum: 256, shared: true });
-  await rejectsArenaError(Arena.attach({ ...handle, memory }), 'InvalidHandle', /no arena at 0x[0-9a-f]+ of its memory/, {
-    pointer: handle.address,
-  });
+  await rejectsArenaError(
+    Arena.attach({ ...handle, memory }),
+    'InvalidHandle',
+    /no arena at 0x[0-9a-f]+ of its memory/,
+    {
+      pointer: handle.address,
+    },
+  );
   assert.ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
 });
 
@@ -116,8 +148,14 @@ test('a half-written header and an old layout are refused (43)', async () => {
 
 test('another memory than this realm’s is refused', async () => {
   const memory = new WebAssembly.Memory({ initial: 48, maximum: 256, shared: true });
-  new Uint8Array(memory.buffer).set(new Uint8Array(arena.memory.buffer).subarray(0, memory.buffer.byteLength));
-  await rejectsArenaError(Arena.attach({ ...handle, memory }), 'OtherMemory', /another memory than the one that this realm has/);
+  new Uint8Array(memory.buffer).set(
+    new Uint8Array(arena.memory.buffer).subarray(0, memory.buffer.byteLength),
+  );
+  await rejectsArenaError(
+    Arena.attach({ ...handle, memory }),
+    'OtherMemory',
+    /another memory than the one that this realm has/,
+  );
 });
 
 test('an arena cannot be posted itself: its clone has nothing (44)', () => {

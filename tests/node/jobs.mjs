@@ -22,7 +22,9 @@ function check(arena, { pointer, bytes, agent, turn }) {
   const wanted = (agent * 67 + turn) & 0xff;
   const wrong = arena.u8(pointer, bytes).findIndex((byte) => byte !== wanted);
   if (wrong !== -1) {
-    throw new Error(`object 0x${pointer.toString(16)} of agent ${agent}: byte ${wrong} of ${bytes} was overwritten`);
+    throw new Error(
+      `object 0x${pointer.toString(16)} of agent ${agent}: byte ${wrong} of ${bytes} was overwritten`,
+    );
   }
 }
 
@@ -38,7 +40,9 @@ export async function mallocFree(handle, { agent, cycles, most }) {
   const below = random(agent + 1);
   let objects = 0;
   for (let cycle = 0; cycle < cycles; cycle += 1) {
-    const held = Array.from({ length: 1 + below(64) }, (_, turn) => allocate(arena, agent, turn, 1 + below(most)));
+    const held = Array.from({ length: 1 + below(64) }, (_, turn) =>
+      allocate(arena, agent, turn, 1 + below(most)),
+    );
     for (const object of held) {
       check(arena, object);
       arena.free(object.pointer);
@@ -64,7 +68,7 @@ export async function mallocXfree(handle, { agent, cycles, mailbox }) {
   const slot = () => words(mailbox);
   let foreign = 0;
   const freeList = (first) => {
-    for (let pointer = first; pointer !== 0; ) {
+    for (let pointer = first; pointer !== 0;) {
       const [next, mark] = words(pointer);
       const owner = mark >>> 24;
       if ((mark & 0xffffff) !== ((pointer >>> 4) & 0xffffff)) {

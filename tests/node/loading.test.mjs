@@ -72,7 +72,10 @@ test('importing does nothing and needs nothing (39)', async () => {
 });
 
 test('a page that is not isolated is told both headers at once (40)', async () => {
-  for (const setUp of ['globalThis.crossOriginIsolated = false;', 'delete globalThis.SharedArrayBuffer;']) {
+  for (const setUp of [
+    'globalThis.crossOriginIsolated = false;',
+    'delete globalThis.SharedArrayBuffer;',
+  ]) {
     const { output } = await runScript(`
       ${setUp}
       const { Arena } = await import('warena');
@@ -98,8 +101,14 @@ test('an engine that cannot compile or reserve says so', async () => {
     console.log((await Arena.create({ maximumBytes: 4 << 20 })).slot);
   `);
   const [first, second, third] = output.trim().split('\n');
-  assert.match(first, /^CannotLoad .*refused by policy.*'wasm-unsafe-eval' in script-src.* CompileError$/);
-  assert.match(second, /^OutOfMemory .*cannot reserve a memory of 0x100000000 bytes .*smaller maximumBytes.* 4294967296$/);
+  assert.match(
+    first,
+    /^CannotLoad .*refused by policy.*'wasm-unsafe-eval' in script-src.* CompileError$/,
+  );
+  assert.match(
+    second,
+    /^OutOfMemory .*cannot reserve a memory of 0x100000000 bytes .*smaller maximumBytes.* 4294967296$/,
+  );
   assert.equal(third, '0', 'and the next try works');
 });
 

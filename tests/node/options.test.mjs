@@ -8,7 +8,11 @@ const MIB = 1 << 20;
 
 test('every option out of its range is refused by name', async () => {
   for (const [name, wrong, range] of [
-    ['maximumBytes', [0, 1, MIB, 2 * MIB + 1, 2 ** 32 + 65_536, NaN, -65_536, '4194304'], /multiple of 65536 .*2 MiB \.\.= 4 GiB/],
+    [
+      'maximumBytes',
+      [0, 1, MIB, 2 * MIB + 1, 2 ** 32 + 65_536, NaN, -65_536, '4194304'],
+      /multiple of 65536 .*2 MiB \.\.= 4 GiB/,
+    ],
     ['cachedOrders', [13, -1, 1.5, NaN, '8', null], /0 \.\.= 12/],
     ['capacity', [0, 257], /1 \.\.= 256/],
     ['batch', [0, 17], /1 \.\.= 16, the capacity/],
@@ -16,25 +20,53 @@ test('every option out of its range is refused by name', async () => {
     ['maximumWorkers', [0, 8193], /1 \.\.= 8192/],
   ]) {
     for (const value of wrong) {
-      await rejectsArenaError(Arena.create({ [name]: value }), 'InvalidOption', new RegExp(`^Arena.create: ${name} is .*${range.source}`));
+      await rejectsArenaError(
+        Arena.create({ [name]: value }),
+        'InvalidOption',
+        new RegExp(`^Arena.create: ${name} is .*${range.source}`),
+      );
     }
   }
-  await rejectsArenaError(Arena.create({ maxBytes: 1 }), 'InvalidOption', /no option "maxBytes"; there are maximumBytes, cachedOrders/);
+  await rejectsArenaError(
+    Arena.create({ maxBytes: 1 }),
+    'InvalidOption',
+    /no option "maxBytes"; there are maximumBytes, cachedOrders/,
+  );
   for (const options of [null, 5, 'big']) {
-    await rejectsArenaError(Arena.create(options), 'InvalidOption', /options is .*; it must be an object/);
+    await rejectsArenaError(
+      Arena.create(options),
+      'InvalidOption',
+      /options is .*; it must be an object/,
+    );
   }
 });
 
 test('none of these made a memory: the realm still takes any maximum', async () => {
   const arena = await Arena.create({ maximumBytes: 128 * MIB, cachedOrders: undefined });
   assert.equal(arena.snapshot().config.cachedOrders, 8);
-  assert.throws(() => arena.memory.grow(128 * 16), RangeError, 'the memory’s maximum is what was asked for');
+  assert.throws(
+    () => arena.memory.grow(128 * 16),
+    RangeError,
+    'the memory’s maximum is what was asked for',
+  );
   arena.detach();
 });
 
 for (const [name, options] of Object.entries({
-  'the least of everything': { cachedOrders: 1, capacity: 1, batch: 1, transferCapacity: 1, maximumWorkers: 1 },
-  'the most of everything': { cachedOrders: 12, capacity: 256, batch: 256, transferCapacity: 1024, maximumWorkers: 8192 },
+  'the least of everything': {
+    cachedOrders: 1,
+    capacity: 1,
+    batch: 1,
+    transferCapacity: 1,
+    maximumWorkers: 1,
+  },
+  'the most of everything': {
+    cachedOrders: 12,
+    capacity: 256,
+    batch: 256,
+    transferCapacity: 1024,
+    maximumWorkers: 8192,
+  },
   'no caches': { cachedOrders: 0 },
   'spill only': { transferCapacity: 0 },
 })) {

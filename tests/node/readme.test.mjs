@@ -22,7 +22,11 @@ function run(files, main) {
       writeFileSync(join(folder, name), text);
     }
     const shim = new URL('./web_worker.mjs', import.meta.url).href;
-    return execFileSync(process.execPath, ['--import', shim, main], { cwd: folder, encoding: 'utf8', timeout: 20_000 });
+    return execFileSync(process.execPath, ['--import', shim, main], {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -41,7 +45,9 @@ if (process.env.WARENA_ROOT !== undefined) {
 for (const [title, file] of Object.entries(files)) {
   const all = examples(file);
   const named = all.filter(({ name }) => name !== '');
-  const alone = all.filter(({ name }) => name === '').map(({ text }) => ({ name: 'main.js', text }));
+  const alone = all
+    .filter(({ name }) => name === '')
+    .map(({ text }) => ({ name: 'main.js', text }));
   test(`${title} has examples`, () => assert.ok(all.length > 0));
   for (const set of [...alone.map((example) => [example]), ...(named.length > 0 ? [named] : [])]) {
     const { text } = set.find(({ name }) => name === 'main.js');

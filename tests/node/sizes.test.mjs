@@ -10,13 +10,37 @@ after(() => assert.equal(arena.verify().allocatedObjects, 0));
 
 test('what is no 32-bit size is refused, and nothing grows (1)', () => {
   const before = arena.memory.buffer.byteLength;
-  const wrong = [-1, NaN, 1.5, 2 ** 32 + 16, 2 ** 53, Infinity, -Infinity, '3', 3n, null, undefined, {}, [8], true];
+  const wrong = [
+    -1,
+    NaN,
+    1.5,
+    2 ** 32 + 16,
+    2 ** 53,
+    Infinity,
+    -Infinity,
+    '3',
+    3n,
+    null,
+    undefined,
+    {},
+    [8],
+    true,
+  ];
   for (const bytes of wrong) {
-    throwsArenaError(() => arena.alloc(bytes), 'InvalidSize', /^alloc: the size is .*; it must be an integer of 0 \.\.= 0xffffffff/);
+    throwsArenaError(
+      () => arena.alloc(bytes),
+      'InvalidSize',
+      /^alloc: the size is .*; it must be an integer of 0 \.\.= 0xffffffff/,
+    );
   }
   for (const bytes of [0xfffffff7, 0xffffffff, 0x80000001, 0x80001]) {
     for (let time = 0; time < 1000; time += 1) {
-      throwsArenaError(() => arena.alloc(bytes), 'TooLarge', new RegExp(`^alloc\\(0x${bytes.toString(16)}\\): larger than`), { bytes });
+      throwsArenaError(
+        () => arena.alloc(bytes),
+        'TooLarge',
+        new RegExp(`^alloc\\(0x${bytes.toString(16)}\\): larger than`),
+        { bytes },
+      );
     }
   }
   assert.equal(arena.memory.buffer.byteLength, before);
@@ -26,7 +50,12 @@ test('what is no 32-bit size is refused, and nothing grows (1)', () => {
 test('alloc(0) is refused, free(0) does nothing (2)', () => {
   const before = arena.stats();
   for (let time = 0; time < 1000; time += 1) {
-    throwsArenaError(() => arena.alloc(0), 'InvalidSize', /^alloc\(0x0\): size is 0; ask for at least 1 byte/, { bytes: 0 });
+    throwsArenaError(
+      () => arena.alloc(0),
+      'InvalidSize',
+      /^alloc\(0x0\): size is 0; ask for at least 1 byte/,
+      { bytes: 0 },
+    );
     throwsArenaError(() => arena.alloc(-0), 'InvalidSize', /size is 0/);
     arena.free(0);
   }
@@ -41,7 +70,12 @@ for (const bytes of [16, 100, 4096, 1 << 19]) {
         pointers.push(arena.alloc(bytes));
       }
     };
-    throwsArenaError(fill, 'OutOfMemory', /out of memory: the memory is at its maximum; free something or/, { bytes });
+    throwsArenaError(
+      fill,
+      'OutOfMemory',
+      /out of memory: the memory is at its maximum; free something or/,
+      { bytes },
+    );
     const full = arena.stats();
     for (let time = 0; time < 1000; time += 1) {
       throwsArenaError(() => arena.alloc(bytes), 'OutOfMemory', /out of memory/);

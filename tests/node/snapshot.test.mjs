@@ -4,7 +4,13 @@ import { after, test } from 'node:test';
 import { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, blockOrder, blockState } from 'warena';
 import { runJob } from './agents.mjs';
 
-const options = { cachedOrders: 6, capacity: 12, batch: 4, transferCapacity: 32, maximumWorkers: 9 };
+const options = {
+  cachedOrders: 6,
+  capacity: 12,
+  batch: 4,
+  transferCapacity: 32,
+  maximumWorkers: 9,
+};
 const arena = await Arena.create({ maximumBytes: 64 << 20, ...options });
 
 after(() => assert.equal(arena.verify().allocatedObjects, 0));
@@ -32,7 +38,10 @@ test('settings, block maps and figures agree with stats', () => {
   assert.equal(snapshot.ownedBytes, stats.ownedBytes);
   assert.equal(snapshot.chunks.length, stats.chunks);
   const bytes = census(snapshot);
-  assert.equal([...bytes.values()].reduce((sum, part) => sum + part), stats.ownedBytes);
+  assert.equal(
+    [...bytes.values()].reduce((sum, part) => sum + part),
+    stats.ownedBytes,
+  );
   assert.equal(bytes.get(BlockState.Free), stats.freeBytes);
   assert.equal(bytes.get(BlockState.Allocated), stats.allocatedBytes);
   assert.equal(bytes.get(BlockState.Cached), stats.cachedBytes);
@@ -62,8 +71,14 @@ test('settings, block maps and figures agree with stats', () => {
     [stats.refillsFromTransfer, stats.refillsFromHeap, stats.spillsToTransfer, stats.spillsToHeap],
   );
   assert.equal(sum(own.fill.map((fill, order) => fill * (16 << order))), stats.cachedBytes);
-  assert.deepEqual(transfer.map(({ order, capacity }) => [order, capacity]), [0, 1, 2, 3, 4, 5].map((order) => [order, 32]));
-  assert.equal(sum(transfer.map(({ order, objects }) => objects * (16 << order))), stats.inTransferBytes);
+  assert.deepEqual(
+    transfer.map(({ order, capacity }) => [order, capacity]),
+    [0, 1, 2, 3, 4, 5].map((order) => [order, 32]),
+  );
+  assert.equal(
+    sum(transfer.map(({ order, objects }) => objects * (16 << order))),
+    stats.inTransferBytes,
+  );
   pointers.forEach((pointer) => arena.free(pointer));
 });
 
@@ -78,7 +93,9 @@ test('an earlier snapshot is used again', () => {
   assert.equal(second.workers, workers);
   assert.equal(second.transfer, transfer);
   second.chunks.slice(0, maps.length).forEach(({ map }, index) => assert.equal(map, maps[index]));
-  const { address, map } = second.chunks.find((chunk) => chunk.address === pointer - (pointer % CHUNK_BYTES));
+  const { address, map } = second.chunks.find(
+    (chunk) => chunk.address === pointer - (pointer % CHUNK_BYTES),
+  );
   assert.equal(map[(pointer - address) / 16], (BlockState.Allocated << 5) | 1);
   arena.free(pointer);
   arena.snapshot(first);
@@ -98,7 +115,9 @@ test('a reused snapshot forgets chunks that were given back', () => {
 test('snapshots while workers run never say what cannot be', async () => {
   const handle = arena.handle();
   let running = true;
-  const workers = Promise.all([0, 1].map((agent) => runJob('mallocFree', handle, { agent, cycles: 400, most: 9000 })));
+  const workers = Promise.all(
+    [0, 1].map((agent) => runJob('mallocFree', handle, { agent, cycles: 400, most: 9000 })),
+  );
   workers.finally(() => (running = false)).catch(() => {});
   let snapshot;
   let samples = 0;
@@ -106,10 +125,16 @@ test('snapshots while workers run never say what cannot be', async () => {
     snapshot = arena.snapshot(snapshot);
     samples += 1;
     for (const worker of snapshot.workers) {
-      assert.ok(worker.fill.every((fill) => Number.isInteger(fill) && fill >= 0 && fill <= options.capacity));
+      assert.ok(
+        worker.fill.every(
+          (fill) => Number.isInteger(fill) && fill >= 0 && fill <= options.capacity,
+        ),
+      );
       assert.ok([...worker.frees, ...worker.allocations, worker.hits].every((count) => count >= 0));
     }
-    assert.ok(snapshot.transfer.every(({ objects, capacity }) => objects >= 0 && objects <= capacity));
+    assert.ok(
+      snapshot.transfer.every(({ objects, capacity }) => objects >= 0 && objects <= capacity),
+    );
     const { allocatedBytes, ownedBytes } = arena.stats();
     assert.ok(allocatedBytes >= 0 && allocatedBytes <= ownedBytes);
     await new Promise(setImmediate);

@@ -21,7 +21,10 @@ test('four agents free what the others allocated', async () => {
   const mailbox = arena.alloc(16);
   arena.u8(mailbox, 16).fill(0);
   const results = await runJobs(4, 'mallocXfree', handle, { cycles: 400, mailbox });
-  assert.ok(results.some(({ foreign }) => foreign > 0), 'objects went from one agent to another');
+  assert.ok(
+    results.some(({ foreign }) => foreign > 0),
+    'objects went from one agent to another',
+  );
   // The last list is still in the mailbox.
   let [pointer] = new Uint32Array(arena.memory.buffer, mailbox, 1);
   while (pointer !== 0) {
@@ -57,7 +60,10 @@ test('a hundred short-lived agents leave nothing behind (27)', async () => {
       slots.add(slot);
     }
   }
-  assert.ok([...slots].every((slot) => slot < 6), [...slots].join());
+  assert.ok(
+    [...slots].every((slot) => slot < 6),
+    [...slots].join(),
+  );
   arena.memory.grow(0);
   assert.ok(arena.memory.buffer.byteLength - before <= 256 << 10, 'stacks are given back');
   assert.deepEqual([arena.stats().workers, arena.stats().chunks], [workers, chunks]);
@@ -80,7 +86,8 @@ test('more agents than seats is a clear error, and a seat that is left serves th
   }
   await assert.rejects(Arena.attach(handle), {
     code: 'NoSlot',
-    message: 'Arena.attach: every slot is taken; detach a worker or create the arena with more maximumWorkers [NoSlot]',
+    message:
+      'Arena.attach: every slot is taken; detach a worker or create the arena with more maximumWorkers [NoSlot]',
   });
   assert.equal((await runJob('shortLife', handle)).code, 'NoSlot');
   seats.pop().detach();

@@ -28,7 +28,9 @@ const dist = join(staging, 'dist');
 
 /** The memory that the glue would make: its `initial` is what the module's import asks for. */
 function initialPages(text) {
-  const found = text.match(/new WebAssembly\.Memory\(\{initial:(\d+),maximum:(\d+),shared:true\}\)/);
+  const found = text.match(
+    /new WebAssembly\.Memory\(\{initial:(\d+),maximum:(\d+),shared:true\}\)/,
+  );
   if (found === null || found[2] !== '65536') {
     throw new Error(
       `${glue}: the glue makes no shared memory of at most 65536 pages; was it built with .cargo/threads.toml?`,
@@ -39,7 +41,9 @@ function initialPages(text) {
 
 /** What the module says about itself. */
 async function askModule(bytes, initial) {
-  const { initSync, facts } = await import(pathToFileURL(join(sources, 'glue/warena_wasm.js')).href);
+  const { initSync, facts } = await import(
+    pathToFileURL(join(sources, 'glue/warena_wasm.js')).href
+  );
   const memory = new WebAssembly.Memory({ initial, maximum: initial + 16, shared: true });
   initSync({ module: new WebAssembly.Module(bytes), memory });
   return facts();
@@ -52,7 +56,10 @@ function writeModule(name, doc, constants) {
       ? `export const ${key}: string = ${JSON.stringify(value)};`
       : `export const ${key} = ${JSON.stringify(value, null, 2)} as const;`,
   );
-  writeFileSync(join(sources, 'generated', name), `/** ${doc} Written by build.mjs. */\n${lines.join('\n')}\n`);
+  writeFileSync(
+    join(sources, 'generated', name),
+    `/** ${doc} Written by build.mjs. */\n${lines.join('\n')}\n`,
+  );
 }
 
 for (const folder of [sources, dist]) {
@@ -88,7 +95,8 @@ writeModule('binary.ts', 'The WebAssembly module of this build in base64.', {
   BINARY: bytes.toString('base64'),
 });
 
-const tsc = (...options) => execFileSync('tsc', ['-p', staging, ...options], { stdio: 'inherit', cwd: staging });
+const tsc = (...options) =>
+  execFileSync('tsc', ['-p', staging, ...options], { stdio: 'inherit', cwd: staging });
 tsc();
 // The types as a user has them: the package is found by its own name and its exports.
 rmSync(sources, { recursive: true });

@@ -34,11 +34,19 @@ export class Arena {
    * later ones make more arenas in that memory.
    */
   static async create(options: ArenaOptions = {}): Promise<Arena> {
-    const { maximumBytes, cachedOrders, capacity, batch, transferCapacity, maximumWorkers } = settings(options);
+    const { maximumBytes, cachedOrders, capacity, batch, transferCapacity, maximumWorkers } =
+      settings(options);
     const realm = await ownRealm(maximumBytes);
     const { mayWait } = realm;
     return enter('Arena.create', () => {
-      const header = glue.create(cachedOrders, capacity, batch, transferCapacity, maximumWorkers, mayWait);
+      const header = glue.create(
+        cachedOrders,
+        capacity,
+        batch,
+        transferCapacity,
+        maximumWorkers,
+        mayWait,
+      );
       return new Arena(realm, header, glue.attach(header, mayWait));
     });
   }
@@ -48,7 +56,10 @@ export class Arena {
     checkHandle(handle);
     const realm = await realmOf(handle);
     const { address } = handle;
-    return enter('Arena.attach', () => new Arena(realm, address, glue.attach(address, realm.mayWait)));
+    return enter(
+      'Arena.attach',
+      () => new Arena(realm, address, glue.attach(address, realm.mayWait)),
+    );
   }
 
   /** The shared memory that the arena is in. */
@@ -150,7 +161,10 @@ export class Arena {
 
   #checkAttached(name: string): void {
     if (this.#seat === 0) {
-      throw new ArenaError('Detached', `${name}: this arena was detached; attach again by a handle`);
+      throw new ArenaError(
+        'Detached',
+        `${name}: this arena was detached; attach again by a handle`,
+      );
     }
   }
 

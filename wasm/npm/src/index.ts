@@ -14,7 +14,14 @@
  * Importing it does nothing: no memory, no worker, no global is touched before a call.
  */
 export { Arena } from './arena.js';
-export { BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, UNIT_BYTES, blockOrder, blockState } from './block.js';
+export {
+  BlockState,
+  CHUNK_BYTES,
+  UNITS_PER_CHUNK,
+  UNIT_BYTES,
+  blockOrder,
+  blockState,
+} from './block.js';
 export type { BlockStateNumber } from './block.js';
 export { ArenaError } from './error.js';
 export type { ArenaErrorCode } from './error.js';

@@ -81,7 +81,11 @@ export function end(instance: Instance, mayWait: boolean): boolean {
 }
 
 function cannotStart(cause: unknown): ArenaError {
-  return new ArenaError('CannotLoad', `the WebAssembly module cannot be started here: ${String(cause)}`, { cause });
+  return new ArenaError(
+    'CannotLoad',
+    `the WebAssembly module cannot be started here: ${String(cause)}`,
+    { cause },
+  );
 }
 
 /** After a start that trapped: starts all the same if that can be done; else the error to throw. */

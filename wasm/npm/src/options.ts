@@ -65,7 +65,9 @@ export function settings(options: unknown): Settings {
   for (const [name, value] of Object.entries(options)) {
     // A name that there is none of is a slip of the pen, and would else be an option without effect.
     if (!Object.hasOwn(result, name)) {
-      throw invalid(`there is no option ${JSON.stringify(name)}; there are ${Object.keys(result).join(', ')}`);
+      throw invalid(
+        `there is no option ${JSON.stringify(name)}; there are ${Object.keys(result).join(', ')}`,
+      );
     }
     if (value !== undefined) {
       result[name as keyof Settings] = value as number;
@@ -75,17 +77,31 @@ export function settings(options: unknown): Settings {
   check('capacity', result, 1, FACTS.maxCapacity);
   check('batch', result, 1, result.capacity, ', the capacity');
   if (result.transferCapacity !== 0) {
-    check('transferCapacity', result, result.batch, FACTS.maxTransferCapacity, ' (from the batch on), or 0 for none');
+    check(
+      'transferCapacity',
+      result,
+      result.batch,
+      FACTS.maxTransferCapacity,
+      ' (from the batch on), or 0 for none',
+    );
   }
   check('maximumWorkers', result, 1, FACTS.maxWorkers);
   checkMaximumBytes(result.maximumBytes);
   return result;
 }
 
-function check(name: keyof Settings, settings: Settings, least: number, most: number, note = ''): void {
+function check(
+  name: keyof Settings,
+  settings: Settings,
+  least: number,
+  most: number,
+  note = '',
+): void {
   const value: unknown = settings[name];
   if (!inRange(value, least, most)) {
-    throw invalid(`${name} is ${shownDecimal(value)}; it must be an integer of ${least} ..= ${most}${note}`);
+    throw invalid(
+      `${name} is ${shownDecimal(value)}; it must be an integer of ${least} ..= ${most}${note}`,
+    );
   }
 }
 

@@ -39,7 +39,7 @@ export async function ownRealm(maximumBytes: number | undefined): Promise<Realm>
   // Looked at again: another call may have made it meanwhile.
   if (own === undefined) {
     const most = maximumBytes ?? DEFAULT_MAXIMUM_BYTES;
-    return settle(module, makeMemory(most), most);
+    return makeRealm(module, makeMemory(most), most);
   }
   if (maximumBytes !== undefined && maximumBytes !== own.maximumBytes) {
     throw new ArenaError(
@@ -56,9 +56,12 @@ export async function ownRealm(maximumBytes: number | undefined): Promise<Realm>
 /** The realm, with the memory of a handle that was checked. @internal */
 export async function realmOf(handle: ArenaHandle): Promise<Realm> {
   // A module of another realm, or none: the same bytes are here.
-  const module = handle.module instanceof WebAssembly.Module ? handle.module : (own?.module ?? (await compile()));
+  const module =
+    handle.module instanceof WebAssembly.Module
+      ? handle.module
+      : (own?.module ?? (await compile()));
   if (own === undefined) {
-    return settle(module, handle.memory, handle.maximumBytes);
+    return makeRealm(module, handle.memory, handle.maximumBytes);
   }
   if (!isSameMemory(own.memory, handle.memory)) {
     throw new ArenaError(
@@ -113,15 +116,30 @@ export function lastRefusal(name: string, details: ArenaErrorDetails): unknown {
 
 function current(): OwnRealm {
   if (own === undefined) {
-    throw new ArenaError('CannotLoad', 'this realm has no memory yet; create or attach an arena first');
+    throw new ArenaError(
+      'CannotLoad',
+      'this realm has no memory yet; create or attach an arena first',
+    );
   }
   return own;
 }
 
-function settle(module: WebAssembly.Module, memory: WebAssembly.Memory, maximumBytes: number): Realm {
+function makeRealm(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  maximumBytes: number,
+): Realm {
   const mayWait = askMayWait(memory);
   const { instance, failure } = makeInstance(module, memory, mayWait);
-  own = { memory, maximumBytes, module, mayWait, instance, started: failure === undefined, attached: 0 };
+  own = {
+    memory,
+    maximumBytes,
+    module,
+    mayWait,
+    instance,
+    started: failure === undefined,
+    attached: 0,
+  };
   if (failure !== undefined) {
     throw failure;
   }
@@ -145,7 +163,9 @@ function checkIsolation(): void {
 
 async function compile(): Promise<WebAssembly.Module> {
   try {
-    return await WebAssembly.compile(Uint8Array.from(atob(BINARY), (character) => character.charCodeAt(0)));
+    return await WebAssembly.compile(
+      Uint8Array.from(atob(BINARY), (character) => character.charCodeAt(0)),
+    );
   } catch (cause) {
     throw new ArenaError(
       'CannotLoad',
@@ -158,7 +178,11 @@ async function compile(): Promise<WebAssembly.Module> {
 
 function makeMemory(bytes: number): WebAssembly.Memory {
   try {
-    return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: bytes / PAGE_BYTES, shared: true });
+    return new WebAssembly.Memory({
+      initial: INITIAL_PAGES,
+      maximum: bytes / PAGE_BYTES,
+      shared: true,
+    });
   } catch (cause) {
     throw new ArenaError(
       'OutOfMemory',

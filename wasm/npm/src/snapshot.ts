@@ -106,9 +106,13 @@ class Region {
   constructor(memory: WebAssembly.Memory, address: number, bytes: number) {
     const buffer = covering(memory, address + bytes);
     if (buffer === undefined || address % 8 !== 0) {
-      throw new ArenaError('Corrupt', `snapshot(): the arena points to ${shown(address)}, where it has nothing`, {
-        pointer: address,
-      });
+      throw new ArenaError(
+        'Corrupt',
+        `snapshot(): the arena points to ${shown(address)}, where it has nothing`,
+        {
+          pointer: address,
+        },
+      );
     }
     this.#words = new Uint32Array(buffer, address, bytes / 4);
     this.#longs = new BigUint64Array(buffer, address, Math.floor(bytes / 8));
@@ -196,7 +200,11 @@ function readChunks(memory: WebAssembly.Memory, address: number, chunks: ChunkSn
   chunks.length = count;
 }
 
-function readWorker(region: Region, { cachedOrders, capacity }: ConfigSnapshot, worker: WorkerSnapshot): void {
+function readWorker(
+  region: Region,
+  { cachedOrders, capacity }: ConfigSnapshot,
+  worker: WorkerSnapshot,
+): void {
   worker.attached = region.word(layout.slotAttached) === 1;
   worker.refillsFromTransfer = 0;
   worker.refillsFromHeap = 0;
@@ -216,7 +224,8 @@ function readWorker(region: Region, { cachedOrders, capacity }: ConfigSnapshot, 
     worker.spillsToTransfer += region.long(traffic + layout.trafficSpillsToTransfer);
     worker.spillsToHeap += region.long(traffic + layout.trafficSpillsToHeap);
     worker.direct +=
-      region.long(traffic + layout.trafficDirectAllocations) + region.long(traffic + layout.trafficDirectFrees);
+      region.long(traffic + layout.trafficDirectAllocations) +
+      region.long(traffic + layout.trafficDirectFrees);
     if (order >= cachedOrders) {
       continue;
     }
@@ -226,7 +235,10 @@ function readWorker(region: Region, { cachedOrders, capacity }: ConfigSnapshot, 
     const pops = region.long(lifo + layout.lifoPops);
     // What went in is what is there and what left, less what came in batches.
     const pushes =
-      pops + fill + region.long(traffic + layout.trafficObjectsOut) - region.long(traffic + layout.trafficObjectsIn);
+      pops +
+      fill +
+      region.long(traffic + layout.trafficObjectsOut) -
+      region.long(traffic + layout.trafficObjectsIn);
     worker.fill[order] = fill;
     worker.allocations[order] = pops;
     worker.frees[order] = Math.max(pushes, 0);
@@ -234,7 +246,12 @@ function readWorker(region: Region, { cachedOrders, capacity }: ConfigSnapshot, 
   }
 }
 
-function readWorkers(memory: WebAssembly.Memory, header: Region, config: ConfigSnapshot, workers: WorkerSnapshot[]): void {
+function readWorkers(
+  memory: WebAssembly.Memory,
+  header: Region,
+  config: ConfigSnapshot,
+  workers: WorkerSnapshot[],
+): void {
   const made = header.word(layout.headerSlotsMade);
   workers.length = Math.min(workers.length, made);
   if (made === 0) {
@@ -247,7 +264,11 @@ function readWorkers(memory: WebAssembly.Memory, header: Region, config: ConfigS
   }
 }
 
-function readTransfer(header: Region, { cachedOrders, transferCapacity }: ConfigSnapshot, transfer: TransferSnapshot[]): void {
+function readTransfer(
+  header: Region,
+  { cachedOrders, transferCapacity }: ConfigSnapshot,
+  transfer: TransferSnapshot[],
+): void {
   transfer.length = Math.min(transfer.length, transferCapacity === 0 ? 0 : cachedOrders);
   if (transferCapacity === 0) {
     return;
@@ -261,7 +282,11 @@ function readTransfer(header: Region, { cachedOrders, transferCapacity }: Config
 }
 
 /** Copies the state of the arena whose header is at `address`. @internal */
-export function takeSnapshot(memory: WebAssembly.Memory, address: number, into = emptySnapshot()): Snapshot {
+export function takeSnapshot(
+  memory: WebAssembly.Memory,
+  address: number,
+  into = emptySnapshot(),
+): Snapshot {
   const header = new Region(memory, address, HEADER_BYTES);
   readConfig(header, into.config);
   readHeap(header, into.heap);

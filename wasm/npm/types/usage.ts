@@ -16,7 +16,8 @@ import type {
 } from 'warena';
 
 /** Compiles when both types are the very same. */
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Same<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<A, B>(_is: Same<A, B>): void {}
 
 export async function calls(): Promise<void> {
