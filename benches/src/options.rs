@@ -10,7 +10,7 @@ use lexopt::prelude::*;
 use crate::workload::Workload;
 
 /// What the flags mean.
-pub const HELP: &str = "\
+pub const HELP: &str = "flags:
   --quick        3 short rounds a cell, under a minute in all, instead of 7 long ones
   --json FILE    also write the rows as JSON
   --only NAME    only this benchmark: malloc-free or malloc-xfree
