@@ -63,7 +63,7 @@ function drawFrame(time: number): boolean {
     sampleMeters(state, time);
   }
   const { palette, orderColours } = theme.look;
-  const leftToPaint = map.update(palette, due);
+  const leftToPaint = map.update(palette);
   toolbar.update(state.phase);
   notices.update(state.notices);
   legend.update(orderColours);

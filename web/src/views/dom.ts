@@ -37,7 +37,11 @@ export function setAttribute(element: Element, name: string, value: string): voi
   }
 }
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+const compact = new Intl.NumberFormat('en', {
+  notation: 'compact',
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+});
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 /** A count, in full while it is short: `9,412`, `1.25M`. */

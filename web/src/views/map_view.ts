@@ -41,11 +41,8 @@ class Square {
     );
   }
 
-  paint(image: ImageData): void {
+  show({ address, index, pictures, census }: WatchedChunk, image: ImageData): void {
     this.#context.putImageData(image, 0, 0);
-  }
-
-  describe({ address, index, pictures, census }: WatchedChunk): void {
     const allocated = census.bytes(BlockState.Allocated) / CHUNK_BYTES;
     setText(this.#address, addressLabel(address));
     setText(this.#share, ` · ${shareLabel(allocated)} allocated`);
@@ -94,24 +91,18 @@ export class MapView {
     map.addEventListener('keydown', (event) => this.#step(event));
   }
 
-  /**
-   * Paints what has changed, within a frame's budget; says it in words when `figures` are due. True
-   * when something is left to paint.
-   */
-  update(palette: Palette, figures: boolean): boolean {
+  /** Paints what has changed, within a frame's budget. True when something is left to paint. */
+  update(palette: Palette): boolean {
     this.#fitSquares();
     const start = performance.now();
     let chunk = this.#watch.nextChanged();
     while (chunk !== undefined) {
       paintChunk(chunk.map, palette, this.#pixels);
-      this.#squares[chunk.index]!.paint(this.#image);
+      this.#squares[chunk.index]!.show(chunk, this.#image);
       if (performance.now() - start > PAINT_BUDGET) {
         break;
       }
       chunk = this.#watch.nextChanged();
-    }
-    if (figures) {
-      this.#watch.chunks.forEach((watched) => this.#squares[watched.index]!.describe(watched));
     }
     if (this.#place !== undefined) {
       this.#showPlace();
