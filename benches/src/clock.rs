@@ -93,29 +93,29 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Reads the clock many times.
+    /// Reads the clock many times, in batches. The cheapest batch says what a reading costs: the
+    /// others were interrupted, or ran before the engine had compiled the loop.
     pub fn calibrate() -> Self {
-        const READS: usize = 20_000;
-        let mut least = f64::INFINITY;
-        let begin = now_ns();
-        let mut last = begin;
-        for _ in 0..READS {
-            let now = now_ns();
-            if now > last {
-                least = least.min((now - last) as f64);
+        const BATCHES: usize = 400;
+        const READS: usize = 100;
+        let mut cost_ns = f64::INFINITY;
+        let mut step_ns = f64::INFINITY;
+        for _ in 0..BATCHES {
+            let begin = now_ns();
+            let mut last = begin;
+            for _ in 0..READS {
+                let now = now_ns();
+                if now > last {
+                    step_ns = step_ns.min((now - last) as f64);
+                }
+                last = now;
             }
-            last = now;
+            // A batch within one step of a coarse clock says nothing.
+            if last > begin {
+                cost_ns = cost_ns.min((last - begin) as f64 / READS as f64);
+            }
         }
-        let cost_ns = (last - begin) as f64 / READS as f64;
-        Self {
-            cost_ns,
-            // A clock that steps at every read steps by what a read costs, and not less finely.
-            step_ns: if least.is_finite() {
-                least
-            } else {
-                f64::INFINITY
-            },
-        }
+        Self { cost_ns, step_ns }
     }
 
     /// Whether a phase of this many ns can be timed by two readings: the reading itself, which
