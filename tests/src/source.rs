@@ -87,14 +87,11 @@ impl GatedSource {
         }
     }
 
-    /// Holds up whoever grows next.
-    pub fn shut(&self) {
+    /// Holds up whoever grows next, until the returned value is dropped: a test that fails
+    /// meanwhile must not leave others waiting for ever.
+    pub fn shut(&self) -> impl Drop + '_ {
         self.shut.store(true, SeqCst);
-    }
-
-    /// Lets whoever waits go on.
-    pub fn open(&self) {
-        self.shut.store(false, SeqCst);
+        Shut(self)
     }
 
     /// Waits until somebody is held up.
@@ -102,6 +99,15 @@ impl GatedSource {
         while !self.waiting.load(SeqCst) {
             std::thread::yield_now();
         }
+    }
+}
+
+/// The gate while it is shut.
+struct Shut<'a>(&'a GatedSource);
+
+impl Drop for Shut<'_> {
+    fn drop(&mut self) {
+        self.0.shut.store(false, SeqCst);
     }
 }
 

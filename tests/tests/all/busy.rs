@@ -15,8 +15,8 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
     let worker = hurried.attach().unwrap();
     let large = Object::alloc(&worker, 5000, 1, Extent::Whole).unwrap();
     let small = Object::alloc(&worker, 64, 2, Extent::Whole).unwrap();
-    source.shut();
     std::thread::scope(|scope| {
+        let gate = source.shut();
         let holder = scope.spawn(|| {
             let worker = arena.attach().unwrap();
             let objects: Vec<_> = (0..4)
@@ -41,10 +41,57 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
         small.free(&worker);
         let small = Object::alloc(&worker, 64, 3, Extent::Whole).unwrap();
         small.free(&worker);
-        source.open();
+        drop(gate);
         holder.join().unwrap();
     });
     large.free(&worker);
     drop(worker);
     prove_idle(&arena);
+}
+
+#[test]
+fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
+    let source = GatedSource::new(MEMORY);
+    let capacity = Config::SPILL_ONLY.capacity as usize;
+    for config in [Config::SPILL_ONLY, Config::DEFAULT] {
+        let arena = arena(&source, config);
+        // SAFETY: the address is that of a live arena on this source.
+        let hurried = unsafe { Arena::open(&source, arena.address(), Context::NoWait) }.unwrap();
+        let worker = hurried.attach().unwrap();
+        let mut objects: Vec<_> = (0..=capacity)
+            .map(|index| Object::alloc(&worker, 64, index as u64, Extent::Whole).unwrap())
+            .collect();
+        worker.flush().unwrap();
+        let last = objects.pop().unwrap();
+        objects.into_iter().for_each(|object| object.free(&worker));
+        std::thread::scope(|scope| {
+            let gate = source.shut();
+            let holder = scope.spawn(|| {
+                let worker = arena.attach().unwrap();
+                let objects = [(); 4].map(|()| {
+                    let size = MAX_BLOCK_BYTES as usize;
+                    Object::alloc(&worker, size, 1, Extent::Ends).unwrap()
+                });
+                objects.into_iter().for_each(|object| object.free(&worker));
+            });
+            source.wait_for_holder();
+            let before = arena.stats();
+            assert_eq!(worker.alloc(1024), Err(AllocError::Busy));
+            assert_eq!(arena.stats(), before);
+            if config.transfer_capacity == 0 {
+                assert_eq!(worker.free(last.pointer()), Err(FreeError::Busy));
+                assert_eq!(arena.stats(), before);
+                // Refused, not half freed: the next one is no double free.
+                assert_eq!(worker.free(last.pointer()), Err(FreeError::Busy));
+                last.check();
+            }
+            drop(gate);
+            holder.join().unwrap();
+        });
+        last.free(&worker);
+        drop(worker);
+        prove_idle(&arena);
+        // SAFETY: nothing is attached or allocated.
+        unsafe { arena.destroy() }.unwrap();
+    }
 }
