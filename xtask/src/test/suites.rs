@@ -63,28 +63,20 @@ pub fn checks(suite: Suite) -> Vec<Check> {
                 commands: loom,
             },
         ],
-        Suite::Node => {
-            let mut checks = vec![
-                Check {
-                    name: "package in worker_threads",
-                    commands: package_in_node,
-                },
-                Check {
-                    name: "model of the page",
-                    commands: model_of_page,
-                },
-            ];
-            if wasm_tests().join("node.rs").is_file() {
-                checks.insert(
-                    0,
-                    Check {
-                        name: "bindings in Node",
-                        commands: |machine| Ok(vec![bindings(machine, &["node".to_owned()])?]),
-                    },
-                );
-            }
-            checks
-        }
+        Suite::Node => vec![
+            Check {
+                name: "bindings in Node",
+                commands: |machine| Ok(vec![bindings(machine, &["node".to_owned()])?]),
+            },
+            Check {
+                name: "package in worker_threads",
+                commands: package_in_node,
+            },
+            Check {
+                name: "model of the page",
+                commands: model_of_page,
+            },
+        ],
         Suite::Chrome => vec![Check {
             name: "bindings in Chromium",
             commands: in_chrome,
