@@ -9,7 +9,7 @@
 use crate::config::Config;
 use crate::error::{ArenaError, AttachError, Busy};
 use crate::header::{HEADER_OFFSET, Header, LAYOUT_VERSION, MAGIC};
-use crate::heap::central::{Heap, wipe_map};
+use crate::heap::central::Heap;
 use crate::lock::{Context, Owner};
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, order_of};
@@ -39,22 +39,23 @@ impl<S: ChunkSource> Arena<S> {
     pub fn create(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         config.check().map_err(ArenaError::Config)?;
         let memory = source.memory();
-        let chunk = source.acquire().ok_or(ArenaError::OutOfMemory)?;
+        let run = source.acquire(1).ok_or(ArenaError::OutOfMemory)?;
         let arena = Self {
-            address: chunk + HEADER_OFFSET,
+            address: run.address + HEADER_OFFSET,
             memory,
             source,
             context,
         };
-        // SAFETY: the chunk is the caller's alone until the arena's address is known to anybody.
+        // SAFETY: the chunk is ours alone until the arena's address is known to anybody.
         unsafe {
             memory.pointer::<Header>(arena.address).write_bytes(0, 1);
         }
         let header = arena.header();
-        let mut heap = header.heap(memory, Owner::ARENA, context)?;
-        // SAFETY: the chunk is fresh, so its map is zero. Listing its blocks writes two words of
-        // the first, which is where the header starts: `magic` and `version`, set below.
-        unsafe { heap.adopt(chunk) };
+        let mut heap = arena.heap()?;
+        header.central.max_chunks.set(config.max_chunks);
+        // SAFETY: the chunk is ours. Listing its blocks writes the first two words of the first of
+        // them, which is where the header starts: `magic` and `version`, set below.
+        unsafe { heap.adopt(run) };
         let own = heap.take_metadata(order_of(size_of::<Header>() as u32));
         debug_assert_eq!(own, Some(arena.address));
         header.address.set(arena.address);
@@ -122,7 +123,7 @@ impl<S: ChunkSource> Arena<S> {
     /// Takes a slot for the calling agent. May wait for the heap lock where the context allows.
     pub fn attach(&self) -> Result<Worker<'_, S>, AttachError> {
         let header = self.header();
-        let mut heap = header.heap(self.memory, Owner::ARENA, self.context)?;
+        let mut heap = self.heap()?;
         let slot = header.slots.take(
             &mut heap,
             &self.source,
@@ -135,6 +136,13 @@ impl<S: ChunkSource> Arena<S> {
         Ok(unsafe { Worker::at(&self.source, slot) })
     }
 
+    /// Adds `count` chunks to the arena, so that later allocations need not grow it. Returns how
+    /// many there were before the memory, or `max_chunks`, was at its maximum.
+    pub fn grow(&self, count: u32) -> Result<u32, Busy> {
+        let mut heap = self.heap()?;
+        Ok((0..count).map_while(|_| heap.grow(&self.source)).count() as u32)
+    }
+
     /// Figures that add up; a sample while workers run. Locks nothing.
     pub fn stats(&self) -> Stats {
         Stats::sample(self.header(), self.memory)
@@ -145,9 +153,7 @@ impl<S: ChunkSource> Arena<S> {
     /// map.
     pub fn verify(&self) -> Result<Verification, Violation> {
         let header = self.header();
-        let heap = header
-            .heap(self.memory, Owner::ARENA, self.context)
-            .map_err(|Busy| Violation::Busy)?;
+        let heap = self.heap().map_err(|Busy| Violation::Busy)?;
         verify::verify(header, &heap)
     }
 
@@ -160,16 +166,20 @@ impl<S: ChunkSource> Arena<S> {
     pub unsafe fn destroy(self) -> Result<(), Busy> {
         let header = self.header();
         let chunk = self.address - HEADER_OFFSET;
-        let mut heap = header.heap(self.memory, Owner::ARENA, self.context)?;
+        let mut heap = self.heap()?;
         header.magic.set(0);
         // SAFETY: the caller promises that nobody uses the arena any more.
         unsafe {
             heap.dissolve(&self.source, chunk);
             drop(heap);
-            wipe_map(self.memory, chunk);
-            self.source.release(chunk);
+            self.source.release(chunk, 1);
         }
         Ok(())
+    }
+
+    fn heap(&self) -> Result<Heap<'_>, Busy> {
+        self.header()
+            .heap(&self.source, Owner::ARENA, self.context.into())
     }
 
     pub(crate) fn header(&self) -> &Header {

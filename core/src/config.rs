@@ -1,6 +1,7 @@
 //! The settings of an arena, their ranges, and the check of them.
 
 use crate::error::ConfigError;
+use crate::order::MAX_CHUNKS;
 
 /// The most orders that can be cached: objects up to 32 KiB.
 pub const MAX_CACHED_ORDERS: u32 = 12;
@@ -31,6 +32,9 @@ pub struct Config {
     pub transfer_capacity: u32,
     /// Slots, that is workers attached at one time: 1 ..= 8192.
     pub max_workers: u32,
+    /// Chunks of 1 MiB that the arena may own, huge blocks included: 1 ..= 4096. The memory's own
+    /// maximum holds as well.
+    pub max_chunks: u32,
 }
 
 impl Config {
@@ -41,6 +45,7 @@ impl Config {
         batch: 8,
         transfer_capacity: 64,
         max_workers: 256,
+        max_chunks: MAX_CHUNKS as u32,
     };
 
     /// Every operation goes to the central heap under its lock: the seeds' "before".
@@ -73,6 +78,7 @@ impl Config {
                 MAX_TRANSFER_CAPACITY,
             ),
             ("max_workers", self.max_workers, 1, MAX_WORKERS),
+            ("max_chunks", self.max_chunks, 1, MAX_CHUNKS as u32),
         ];
         for (setting, value, least, most) in ranges {
             if value < least || value > most {
@@ -140,6 +146,13 @@ mod tests {
                 "max_workers",
                 Config {
                     max_workers: 8193,
+                    ..Config::DEFAULT
+                },
+            ),
+            (
+                "max_chunks",
+                Config {
+                    max_chunks: 0,
                     ..Config::DEFAULT
                 },
             ),

@@ -31,7 +31,7 @@ impl fmt::Display for ConfigError {
 pub enum AllocError {
     /// A size of 0: there is nothing to point to.
     ZeroSize = 1,
-    /// Larger than the largest block of a chunk (512 KiB).
+    /// Larger than any memory can hold (4,095 MiB), or, in bulk, than a chunk can (512 KiB).
     TooLarge = 2,
     /// The memory is at its maximum and no block of the size is free, in the central heap, in
     /// this worker's cache or in a transfer cache.
@@ -40,15 +40,21 @@ pub enum AllocError {
     Busy = 4,
     /// `alloc_bulk`: the array is shorter than the number of objects asked for.
     ShortArray = 5,
+    /// An alignment that is not a power of two, or above 1 MiB.
+    BadAlignment = 6,
+    /// `reserve`: this arena does not cache the size, or fewer objects than asked for.
+    NotCached = 7,
 }
 
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ZeroSize => "size is 0; ask for at least 1 byte",
-            Self::TooLarge => "larger than the largest block, 0x80000 bytes (512 KiB)",
+            Self::TooLarge => "larger than any memory: at most 0xfff00000 bytes, 0x80000 in bulk",
             Self::OutOfMemory => "out of memory: the memory is at its maximum; free something or make it with a larger maximum",
             Self::Busy => "the heap is locked and this context may not wait; try again",
+            Self::BadAlignment => "the alignment must be a power of two, 1 ..= 0x100000",
+            Self::NotCached => "not cached: reserve at most `capacity` objects of a cached order",
             Self::ShortArray => "the array is shorter than the number of objects asked for",
         })
     }
@@ -74,8 +80,6 @@ pub enum FreeError {
     InTransfer = 7,
     /// Freed already: it waits on the deferred list.
     Deferred = 8,
-    /// This context may not wait, and the heap stayed locked for as long as it may spin.
-    Busy = 9,
 }
 
 impl fmt::Display for FreeError {
@@ -89,8 +93,37 @@ impl fmt::Display for FreeError {
             Self::Cached => "double free: it is in a worker's cache already",
             Self::InTransfer => "double free: it is in a transfer cache already",
             Self::Deferred => "double free: it is on the deferred list already",
-            Self::Busy => "the heap is locked and this context may not wait; try again",
         })
+    }
+}
+
+/// Why a block was not resized. It stays as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReallocError {
+    /// The pointer is not an allocated block.
+    Pointer(FreeError),
+    /// The new size cannot be had.
+    Size(AllocError),
+}
+
+impl fmt::Display for ReallocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pointer(error) => error.fmt(f),
+            Self::Size(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<FreeError> for ReallocError {
+    fn from(error: FreeError) -> Self {
+        Self::Pointer(error)
+    }
+}
+
+impl From<AllocError> for ReallocError {
+    fn from(error: AllocError) -> Self {
+        Self::Size(error)
     }
 }
 
@@ -161,12 +194,6 @@ impl From<Busy> for AllocError {
     }
 }
 
-impl From<Busy> for FreeError {
-    fn from(_: Busy) -> Self {
-        Self::Busy
-    }
-}
-
 impl From<Busy> for ArenaError {
     fn from(_: Busy) -> Self {
         Self::Busy
@@ -182,5 +209,6 @@ impl From<Busy> for AttachError {
 impl core::error::Error for ConfigError {}
 impl core::error::Error for AllocError {}
 impl core::error::Error for FreeError {}
+impl core::error::Error for ReallocError {}
 impl core::error::Error for ArenaError {}
 impl core::error::Error for AttachError {}

@@ -9,9 +9,9 @@ use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::error::Busy;
 use crate::heap::block_map::{ChunkTable, MAP_ORDER};
 use crate::heap::central::{Central, Heap};
-use crate::lock::{Context, Owner};
-use crate::memory::Memory;
+use crate::lock::{Owner, Patience};
 use crate::order::block_bytes;
+use crate::source::ChunkSource;
 use crate::sync::PlainU32;
 
 /// "WARE", the first word of an arena's header.
@@ -19,7 +19,7 @@ pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
 
 /// The version of everything that an arena keeps in its memory. Agents with different ones do
 /// not share an arena.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 
 /// Where a header stands in its chunk: the first block behind the block map.
 pub(crate) const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
@@ -46,6 +46,7 @@ pub(crate) struct SharedConfig {
     pub(crate) batch: PlainU32,
     pub(crate) transfer_capacity: PlainU32,
     pub(crate) max_workers: PlainU32,
+    pub(crate) max_chunks: PlainU32,
 }
 
 impl SharedConfig {
@@ -55,6 +56,7 @@ impl SharedConfig {
         self.batch.set(config.batch);
         self.transfer_capacity.set(config.transfer_capacity);
         self.max_workers.set(config.max_workers);
+        self.max_chunks.set(config.max_chunks);
     }
 
     pub(crate) fn get(&self) -> Config {
@@ -64,20 +66,26 @@ impl SharedConfig {
             batch: self.batch.get(),
             transfer_capacity: self.transfer_capacity.get(),
             max_workers: self.max_workers.get(),
+            max_chunks: self.max_chunks.get(),
         }
     }
 }
 
 impl Header {
-    /// Takes the heap lock.
+    /// Takes the heap lock, and frees what was deferred.
     pub(crate) fn heap(
         &self,
-        memory: Memory,
+        source: &impl ChunkSource,
         owner: Owner,
-        context: Context,
+        patience: Patience,
     ) -> Result<Heap<'_>, Busy> {
-        // SAFETY: heap and chunk table are parts of one header, which lies in `memory`.
-        unsafe { self.central.lock(&self.chunks, memory, owner, context) }
+        // SAFETY: heap and chunk table are parts of one header, which lies in the source's memory.
+        let mut heap = unsafe {
+            self.central
+                .lock(&self.chunks, source.memory(), owner, patience)
+        }?;
+        heap.drain_deferred(source);
+        Ok(heap)
     }
 }
 

@@ -54,18 +54,21 @@ layout! {
     header_version = offset_of!(Header, version);
     /// In the header: the header's own address.
     header_address = offset_of!(Header, address);
-    /// In the header: the five settings, in the order of [`Config`](crate::Config).
+    /// In the header: the six settings, in the order of [`Config`](crate::Config).
     header_config = offset_of!(Header, config);
     /// In the header: address of the slot directory.
     header_slot_directory = offset_of!(Header, slots.directory);
     /// In the header: slots made, the first entries of the directory.
     header_slots_made = offset_of!(Header, slots.made);
-    /// In the header: one byte a chunk of the memory, 1 for those of the arena.
-    header_owned_chunks = offset_of!(Header, chunks) + ChunkTable::OWNED_OFFSET;
+    /// In the header: one byte a chunk of the memory: 1 for the arena's chunks of blocks, 2 for the
+    /// first of a huge block, 3 for the others of one.
+    header_chunk_kinds = offset_of!(Header, chunks) + ChunkTable::KINDS_OFFSET;
     /// In the header: the transfer caches, one after the other by order.
     header_transfers = offset_of!(Header, transfers);
-    /// In the header: chunks owned.
+    /// In the header: chunks of blocks.
     header_chunks = offset_of!(Header, central.chunks);
+    /// In the header: chunks of huge blocks.
+    header_huge_chunks = offset_of!(Header, central.huge_chunks);
     /// In the header: units on the free lists.
     header_free_units = offset_of!(Header, central.free_units);
     /// In the header: units of metadata.

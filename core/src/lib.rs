@@ -50,18 +50,18 @@ mod worker;
 
 pub use arena::Arena;
 pub use config::{Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS};
-pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError};
+pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError};
 pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};
 pub use layout::Layout;
 pub use lock::Context;
 pub use memory::Memory;
 pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
-pub use source::ChunkSource;
 #[cfg(not(target_family = "wasm"))]
 pub use source::MappedMemory;
 #[cfg(target_family = "wasm")]
 pub use source::WasmMemory;
+pub use source::{ChunkRun, ChunkSource};
 pub use stats::Stats;
 pub use violation::{Verification, Violation};
 pub use worker::Worker;

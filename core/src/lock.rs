@@ -6,9 +6,9 @@
 //! | 31 | somebody may be waiting: the holder wakes one when it lets go |
 //!
 //! The owner is there so that the lock of a worker that died can be told apart from a lock that
-//! is merely busy. A worker spins for a moment and then waits in the engine or the kernel; a
-//! context that may not wait spins up to a bound and reports [`Busy`]; trying and taking return
-//! the same thing.
+//! is merely busy, and so that a worker which re-enters the allocator while it holds the lock, from
+//! a chunk source say, is told [`Busy`] instead of waiting for itself. How long anybody else tries
+//! is its [`Patience`]; trying and taking return the same thing.
 //!
 //! **Ordering.** Taking is an acquire of the word, letting go a release of it, so all that one
 //! holder wrote is visible to the next. No waiter is lost: whoever is about to wait has set bit
@@ -36,6 +36,26 @@ pub enum Context {
     MayWait,
     /// A page's main thread, an AudioWorklet: a wait there traps or freezes.
     NoWait,
+}
+
+/// How long a call tries to take a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Once.
+    Try,
+    /// For a bounded number of tries.
+    Spin,
+    /// For a moment, and then asleep until it is free.
+    Wait,
+}
+
+impl From<Context> for Patience {
+    fn from(context: Context) -> Self {
+        match context {
+            Context::MayWait => Self::Wait,
+            Context::NoWait => Self::Spin,
+        }
+    }
 }
 
 /// Who takes a lock: a slot's number, or [`Owner::ARENA`].
@@ -83,11 +103,11 @@ impl Lock {
             .map_err(|_| Busy)
     }
 
-    /// Takes the lock: by a bounded spin, then by waiting where `context` may wait.
+    /// Takes the lock, with that much patience.
     #[inline]
-    pub(crate) fn lock(&self, owner: Owner, context: Context) -> Result<LockGuard<'_>, Busy> {
+    pub(crate) fn lock(&self, owner: Owner, patience: Patience) -> Result<LockGuard<'_>, Busy> {
         self.try_lock(owner)
-            .or_else(|Busy| self.lock_slow(owner, context))
+            .or_else(|Busy| self.lock_slow(owner, patience))
     }
 
     /// Takes the lock by a short spin and no wait, whoever asks: for work that another path can
@@ -109,13 +129,23 @@ impl Lock {
     }
 
     #[cold]
-    fn lock_slow(&self, owner: Owner, context: Context) -> Result<LockGuard<'_>, Busy> {
-        match context {
-            Context::NoWait => self.spin(owner, SPINS_WITHOUT_WAIT),
-            Context::MayWait => Ok(self
+    fn lock_slow(&self, owner: Owner, patience: Patience) -> Result<LockGuard<'_>, Busy> {
+        if self.is_held_by(owner) {
+            return Err(Busy);
+        }
+        match patience {
+            Patience::Try => Err(Busy),
+            Patience::Spin => self.spin(owner, SPINS_WITHOUT_WAIT),
+            Patience::Wait => Ok(self
                 .spin(owner, SPINS_BEFORE_WAIT)
                 .unwrap_or_else(|Busy| self.wait_and_lock(owner))),
         }
+    }
+
+    /// Whether this very slot holds the lock. Its own word is exact: nobody else writes or clears
+    /// it. Calls on an arena share one owner, and cannot be told apart.
+    fn is_held_by(&self, owner: Owner) -> bool {
+        owner != Owner::ARENA && self.word.load(Ordering::Relaxed) & !WAITERS == owner.0
     }
 
     fn wait_and_lock(&self, owner: Owner) -> LockGuard<'_> {
@@ -249,9 +279,13 @@ mod tests {
         let guard = lock.try_lock(Owner::slot(6)).ok();
         assert_eq!(lock.word.load(Ordering::Relaxed), 7);
         assert!(lock.try_lock(Owner::ARENA).is_err());
-        assert!(lock.lock(Owner::ARENA, Context::NoWait).is_err());
+        assert!(lock.lock(Owner::ARENA, Patience::Spin).is_err());
+        assert!(
+            lock.lock(Owner::slot(6), Patience::Wait).is_err(),
+            "re-entry"
+        );
         drop(guard);
-        assert!(lock.lock(Owner::ARENA, Context::NoWait).is_ok());
+        assert!(lock.lock(Owner::ARENA, Patience::Spin).is_ok());
         assert_eq!(lock.word.load(Ordering::Relaxed), 0);
     }
 
@@ -265,7 +299,7 @@ mod tests {
                 let (lock, total) = (&lock, &total);
                 scope.spawn(move || {
                     for _ in 0..ROUNDS {
-                        let guard = lock.lock(Owner::slot(number), Context::MayWait);
+                        let guard = lock.lock(Owner::slot(number), Patience::Wait);
                         assert!(guard.is_ok());
                         // Long enough that others run out of spins and really wait.
                         (0..300).for_each(|_| core::hint::spin_loop());
@@ -284,30 +318,30 @@ mod model {
     use crate::sync::PlainU32;
     use loom::sync::Arc;
 
-    /// Workers of the given contexts each take the lock once: no increment is lost, what one
+    /// Workers of the given patience each take the lock once: no increment is lost, what one
     /// holder wrote with plain stores the next one reads, nobody sleeps for ever, and the word
     /// is 0 at the end.
-    fn exclude(contexts: &'static [Context]) {
+    fn exclude(patiences: &'static [Patience]) {
         // Three forced switches at any points of the run, on top of those where a thread waits:
         // every order of the handful of steps that two or three holders take.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(move || {
             let shared = Arc::new((Lock::new(), PlainU32::new(0)));
-            let take = |number: u32, context, shared: &(Lock, PlainU32)| {
-                let guard = shared.0.lock(Owner::slot(number), context);
-                assert!(guard.is_ok() || context == Context::NoWait);
+            let take = |number: u32, patience, shared: &(Lock, PlainU32)| {
+                let guard = shared.0.lock(Owner::slot(number), patience);
+                assert!(guard.is_ok() || patience == Patience::Spin);
                 guard.map_or(0, |_guard| {
                     shared.1.add(1);
                     1
                 })
             };
-            let (&first, others) = contexts.split_first().unwrap();
+            let (&first, others) = patiences.split_first().unwrap();
             let others: std::vec::Vec<_> = (1..)
                 .zip(others)
-                .map(|(number, &context)| {
+                .map(|(number, &patience)| {
                     let shared = shared.clone();
-                    loom::thread::spawn(move || take(number, context, &shared))
+                    loom::thread::spawn(move || take(number, patience, &shared))
                 })
                 .collect();
             let mut taken = take(0, first, &shared);
@@ -323,16 +357,16 @@ mod model {
 
     #[test]
     fn two_that_wait() {
-        exclude(&[Context::MayWait; 2]);
+        exclude(&[Patience::Wait; 2]);
     }
 
     #[test]
     fn three_that_wait() {
-        exclude(&[Context::MayWait; 3]);
+        exclude(&[Patience::Wait; 3]);
     }
 
     #[test]
     fn one_that_may_not_wait() {
-        exclude(&[Context::MayWait, Context::NoWait]);
+        exclude(&[Patience::Wait, Patience::Spin]);
     }
 }

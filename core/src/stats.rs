@@ -18,8 +18,10 @@ use crate::order::{CHUNK_BYTES, UNIT_BYTES, block_bytes};
     serde(rename_all = "camelCase")
 )]
 pub struct Stats {
-    /// Chunks of 1 MiB.
+    /// Chunks of 1 MiB that are cut into blocks.
     pub chunks: u32,
+    /// Chunks of 1 MiB in huge blocks.
+    pub huge_chunks: u32,
     /// Workers attached.
     pub workers: u32,
     /// Bytes of all chunks.
@@ -54,6 +56,8 @@ pub struct Stats {
     pub direct_allocations: u64,
     /// Blocks freed to the central heap one at a time.
     pub direct_frees: u64,
+    /// Objects that came back by way of the deferred list.
+    pub deferred_frees: u64,
     /// Blocks halved.
     pub splits: u64,
     /// Buddies joined.
@@ -71,6 +75,8 @@ impl Stats {
         let central: &Central = &header.central;
         let mut stats = Self {
             chunks: central.chunks.get(),
+            huge_chunks: central.huge_chunks.get(),
+            deferred_frees: central.drained.get(),
             splits: central.splits.get(),
             merges: central.merges.get(),
             grows: central.grows.get(),
@@ -108,15 +114,17 @@ impl Stats {
     /// Shares out the bytes owned so that the parts add up to them, whatever moved meanwhile.
     fn split_owned(&mut self, central: &Central) {
         let unit = u64::from(UNIT_BYTES);
-        self.owned_bytes = u64::from(self.chunks) * u64::from(CHUNK_BYTES);
+        self.owned_bytes = u64::from(self.chunks + self.huge_chunks) * u64::from(CHUNK_BYTES);
         self.free_bytes = u64::from(central.free_units.get()) * unit;
         self.metadata_bytes = u64::from(central.metadata_units.get()) * unit;
+        self.deferred_bytes = u64::from(central.deferred.units()) * unit;
         let mut rest = self.owned_bytes;
         for part in [
             &mut self.metadata_bytes,
             &mut self.free_bytes,
             &mut self.cached_bytes,
             &mut self.in_transfer_bytes,
+            &mut self.deferred_bytes,
         ] {
             *part = (*part).min(rest);
             rest -= *part;

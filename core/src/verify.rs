@@ -15,9 +15,10 @@
 //! It reads and never writes, and holds the heap lock meanwhile. It is exact when no other call
 //! is in flight; while others run it may report what is merely on its way.
 
+use crate::config::MAX_CACHED_ORDERS;
 use crate::header::Header;
 use crate::heap::block::{BlockState, INTERIOR, block_order, block_state};
-use crate::heap::block_map::map_byte;
+use crate::heap::block_map::{ChunkKind, map_byte};
 use crate::heap::central::Heap;
 use crate::heap::free_list::FreeNode;
 use crate::memory::Memory;
@@ -45,7 +46,7 @@ impl Tally {
 }
 
 const ORDERS: usize = CHUNK_ORDER as usize + 1;
-const STATES: usize = 7;
+const STATES: usize = 8;
 type Tallies = [[Tally; ORDERS]; STATES];
 
 /// The blocks of one chunk in address order, each proven to be in its place.
@@ -67,9 +68,10 @@ impl Iterator for Blocks {
         let map = unsafe { map_byte(self.memory, address) };
         let (unit, byte) = (self.unit, map.get());
         self.unit = CHUNK_UNITS;
-        let Some(state) = block_state(byte).filter(|&state| state != BlockState::Interior) else {
+        let state = block_state(byte);
+        if state == BlockState::Interior {
             return Some(Err(Violation::NoBlock { address, byte }));
-        };
+        }
         let order = block_order(byte);
         if order > CHUNK_ORDER
             || !unit.is_multiple_of(block_units(order))
@@ -94,7 +96,7 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
     let memory = heap.memory();
     let mut maps: Tallies = Default::default();
     let mut result = Verification::default();
-    for chunk in heap.chunks().chunks() {
+    for chunk in heap.chunks().of_kind(ChunkKind::Blocks) {
         let free = walk_chunk(memory, chunk, &mut maps)?;
         counter(
             "free units of a chunk",
@@ -105,6 +107,7 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
     }
     check_free_lists(heap, &maps[BlockState::Free as usize])?;
     check_entries(header, memory, heap, &maps)?;
+    check_strays(heap, &maps)?;
 
     let bytes = |state: BlockState| {
         (0..ORDERS)
@@ -112,13 +115,17 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
             .sum::<u64>()
     };
     result.blocks = maps.iter().flatten().map(|tally| tally.objects).sum();
-    result.owned_bytes = u64::from(result.chunks) * u64::from(CHUNK_BYTES);
+    let (huge_blocks, huge_chunks) = walk_huge(heap)?;
+    let huge_bytes = huge_chunks * u64::from(CHUNK_BYTES);
+    result.huge_blocks = huge_blocks;
+    result.owned_bytes = u64::from(result.chunks) * u64::from(CHUNK_BYTES) + huge_bytes;
     result.free_bytes = bytes(BlockState::Free);
-    result.allocated_bytes = bytes(BlockState::Allocated);
+    result.allocated_bytes = bytes(BlockState::Allocated) + huge_bytes;
     result.allocated_objects = maps[BlockState::Allocated as usize]
         .iter()
         .map(|tally| tally.objects)
-        .sum();
+        .sum::<u64>()
+        + huge_blocks;
     result.cached_bytes = bytes(BlockState::Cached);
     result.in_transfer_bytes = bytes(BlockState::InTransfer);
     result.deferred_bytes = bytes(BlockState::Deferred);
@@ -126,6 +133,7 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
 
     let central = heap.central();
     counter("chunks", central.chunks.get().into(), result.chunks.into())?;
+    counter("huge chunks", central.huge_chunks.get().into(), huge_chunks)?;
     let unit = u64::from(UNIT_BYTES);
     counter(
         "free bytes",
@@ -154,6 +162,30 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
     Ok(result)
 }
 
+/// Follows each huge run over its chunks; returns the runs and their chunks. None is deferred:
+/// whoever takes the heap lock drains that list first.
+fn walk_huge(heap: &Heap<'_>) -> Result<(u64, u64), Violation> {
+    let table = heap.chunks();
+    let (mut runs, mut chunks) = (0, 0);
+    for start in table.of_kind(ChunkKind::Huge) {
+        let count = table.run_chunks(start).get();
+        for index in 1..count {
+            let address = start + index * CHUNK_BYTES;
+            if table.kind(address) != ChunkKind::HugeRest {
+                return Err(Violation::HugeRun {
+                    address: start,
+                    count,
+                });
+            }
+        }
+        runs += 1;
+        chunks += u64::from(count);
+    }
+    let rest = table.of_kind(ChunkKind::HugeRest).count() as u64;
+    counter("chunks of huge runs", chunks, runs + rest)?;
+    Ok((runs, chunks))
+}
+
 fn counter(name: &'static str, counted: u64, found: u64) -> Result<(), Violation> {
     if counted == found {
         Ok(())
@@ -178,9 +210,15 @@ fn walk_chunk(memory: Memory, chunk: u32, maps: &mut Tallies) -> Result<u64, Vio
     let mut before = None;
     for block in blocks {
         let (address, state, order) = block?;
-        maps[state as usize][order as usize].add(address);
+        // Both kinds of free blocks are on one list.
+        let tallied = if state.is_free() {
+            BlockState::Free
+        } else {
+            state
+        };
+        maps[tallied as usize][order as usize].add(address);
         let unit = (address - chunk) / UNIT_BYTES;
-        if state == BlockState::Free {
+        if state.is_free() {
             free_units += u64::from(block_units(order));
             if before == Some((buddy_of(unit, order), order)) {
                 let address = chunk + buddy_of(unit, order) * UNIT_BYTES;
@@ -204,14 +242,13 @@ fn check_free_lists(heap: &Heap<'_>, free: &[Tally; ORDERS]) -> Result<(), Viola
         let mut address = heap.central().lists.head(order);
         while address != 0 {
             let broken = Violation::FreeList { address, order };
-            if !address.is_multiple_of(block_bytes(order)) || !heap.chunks().owns(address) {
+            if !address.is_multiple_of(block_bytes(order)) || !heap.chunks().has_map(address) {
                 return Err(broken);
             }
             // SAFETY: aligned, and in a chunk of the arena.
             let (byte, node) =
                 unsafe { (map_byte(memory, address), memory.at::<FreeNode>(address)) };
-            let is_free = block_state(byte.get()) == Some(BlockState::Free)
-                && block_order(byte.get()) == order;
+            let is_free = block_state(byte.get()).is_free() && block_order(byte.get()) == order;
             // A node knows one node before it, so a list that comes back to itself is seen here.
             if !is_free || node.previous.get() != previous {
                 return Err(broken);
@@ -234,7 +271,7 @@ fn check_free_lists(heap: &Heap<'_>, free: &[Tally; ORDERS]) -> Result<(), Viola
 fn find_unlisted(heap: &Heap<'_>, wanted: u32) -> Option<Violation> {
     let memory = heap.memory();
     all_blocks(heap)
-        .filter(|&(_, state, order)| state == BlockState::Free && order == wanted)
+        .filter(|&(_, state, order)| state.is_free() && order == wanted)
         .find(|&(address, ..)| {
             let mut listed = heap.central().lists.head(wanted);
             while listed != 0 && listed != address {
@@ -250,7 +287,7 @@ fn find_unlisted(heap: &Heap<'_>, wanted: u32) -> Option<Violation> {
 fn all_blocks(heap: &Heap<'_>) -> impl Iterator<Item = (u32, BlockState, u32)> {
     let memory = heap.memory();
     heap.chunks()
-        .chunks()
+        .of_kind(ChunkKind::Blocks)
         .flat_map(move |chunk| Blocks {
             memory,
             chunk,
@@ -278,6 +315,28 @@ fn places(
     lifos.chain(core::iter::once((BlockState::InTransfer, entries)))
 }
 
+/// Looks for blocks in a state that nothing can hold: deferred ones, since whoever takes the heap
+/// lock drains that list first, and cached ones of orders that are never cached.
+fn check_strays(heap: &Heap<'_>, maps: &Tallies) -> Result<(), Violation> {
+    let uncached = MAX_CACHED_ORDERS as usize..ORDERS;
+    let strays = [
+        (BlockState::Deferred, 0..ORDERS),
+        (BlockState::Cached, uncached.clone()),
+        (BlockState::InTransfer, uncached),
+    ];
+    for (state, orders) in strays {
+        for order in orders {
+            if maps[state as usize][order].objects > 0
+                && let Some((address, ..)) = all_blocks(heap)
+                    .find(|&(_, found, size)| found == state && size as usize == order)
+            {
+                return Err(Violation::Lost { address, state });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Looks at every object that a cache holds, and at every block that claims to be in one.
 fn check_entries(
     header: &Header,
@@ -290,14 +349,14 @@ fn check_entries(
         for (state, entries) in places(header, memory, order) {
             for entry in entries {
                 let address = entry.get();
-                let owned = address.is_multiple_of(UNIT_BYTES) && heap.chunks().owns(address);
+                let owned = address.is_multiple_of(UNIT_BYTES) && heap.chunks().has_map(address);
                 let byte = if owned {
                     // SAFETY: aligned, and in a chunk of the arena.
                     unsafe { map_byte(memory, address) }.get()
                 } else {
                     INTERIOR
                 };
-                if block_state(byte) != Some(state) || block_order(byte) != order {
+                if block_state(byte) != state || block_order(byte) != order {
                     return Err(Violation::Entry {
                         address,
                         order,

@@ -12,8 +12,10 @@ use core::fmt;
     serde(rename_all = "camelCase")
 )]
 pub struct Verification {
-    /// Chunks walked.
+    /// Chunks of blocks walked.
     pub chunks: u32,
+    /// Huge blocks, each a run of chunks.
+    pub huge_blocks: u64,
     /// Blocks walked.
     pub blocks: u64,
     /// Bytes of all chunks.
@@ -83,6 +85,13 @@ pub enum Violation {
         /// What the block map holds for it.
         byte: u8,
     },
+    /// A huge block whose chunks the table does not give it.
+    HugeRun {
+        /// The block.
+        address: u32,
+        /// The chunks that it should have.
+        count: u32,
+    },
     /// An object that two places hold.
     Twice {
         /// The object.
@@ -137,6 +146,10 @@ impl fmt::Display for Violation {
             } => write!(
                 f,
                 "a cache of order {order} holds {address:#x}, whose map byte is {byte:#04x}"
+            ),
+            Self::HugeRun { address, count } => write!(
+                f,
+                "the huge block at {address:#x} does not have its {count} chunks"
             ),
             Self::Twice { address } => write!(f, "two places hold {address:#x}"),
             Self::Lost { address, state } => write!(

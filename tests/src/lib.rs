@@ -73,6 +73,7 @@ pub const CONFIGS: [(&str, Config); 6] = [
             batch: 1,
             transfer_capacity: 1,
             max_workers: 16,
+            ..Config::DEFAULT
         },
     ),
     (
@@ -83,6 +84,7 @@ pub const CONFIGS: [(&str, Config); 6] = [
             batch: 3,
             transfer_capacity: 10,
             max_workers: 16,
+            ..Config::DEFAULT
         },
     ),
 ];

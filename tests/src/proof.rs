@@ -1,8 +1,8 @@
 //! The proof that every test ends with: `verify()`, and that the counters tell the same story.
 
 use warena::{
-    Arena, BlockState, CHUNK_BYTES, ChunkSource, Layout, MAX_ORDER, Memory, UNIT_BYTES,
-    Verification, block_order, block_state,
+    Arena, CHUNK_BYTES, ChunkSource, Layout, MAX_ORDER, Memory, UNIT_BYTES, Verification,
+    block_order, block_state,
 };
 
 /// A chunk of which nothing is in use: its map, and one free block each of orders 12 to 15.
@@ -73,14 +73,14 @@ pub fn free_blocks<S: ChunkSource>(
     let layout = Layout::CURRENT;
     // SAFETY: header and maps stay readable for as long as the arena lives.
     let byte = move |address: u32| unsafe { memory.pointer::<u8>(address).read_volatile() };
-    let owned = arena.address() + layout.header_owned_chunks;
+    let kinds = arena.address() + layout.header_chunk_kinds;
     (0..layout.max_chunks)
-        .filter(move |&chunk| byte(owned + chunk) != 0)
+        .filter(move |&chunk| byte(kinds + chunk) == 1)
         .flat_map(move |chunk| {
             let start = chunk * CHUNK_BYTES;
             (0..CHUNK_BYTES / UNIT_BYTES).filter_map(move |unit| {
                 let map = byte(start + unit);
-                let free = block_state(map) == Some(BlockState::Free);
+                let free = block_state(map).is_free();
                 debug_assert!(!free || block_order(map) <= MAX_ORDER);
                 free.then(|| (start + unit * UNIT_BYTES, block_order(map)))
             })

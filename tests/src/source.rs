@@ -1,7 +1,7 @@
 //! Chunk sources that tests look into: one that counts, one whose growth can be held up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use warena::{ChunkSource, MappedMemory, Memory};
+use warena::{ChunkRun, ChunkSource, MappedMemory, Memory};
 
 /// Mapped memory that counts what is taken and given back, and can be told to refuse.
 pub struct CountedSource {
@@ -51,9 +51,9 @@ unsafe impl ChunkSource for CountedSource {
         self.mapped.memory()
     }
 
-    fn acquire(&self) -> Option<u32> {
+    fn acquire(&self, count: u32) -> Option<ChunkRun> {
         let open = !self.closed.load(SeqCst);
-        let chunk = open.then(|| self.mapped.acquire()).flatten();
+        let chunk = open.then(|| self.mapped.acquire(count)).flatten();
         match chunk {
             Some(_) => &self.acquired,
             None => &self.refused,
@@ -62,10 +62,10 @@ unsafe impl ChunkSource for CountedSource {
         chunk
     }
 
-    unsafe fn release(&self, chunk: u32) {
+    unsafe fn release(&self, chunk: u32, count: u32) {
         self.released.fetch_add(1, SeqCst);
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.mapped.release(chunk) }
+        unsafe { self.mapped.release(chunk, count) }
     }
 }
 
@@ -117,17 +117,17 @@ unsafe impl ChunkSource for GatedSource {
         self.mapped.memory()
     }
 
-    fn acquire(&self) -> Option<u32> {
+    fn acquire(&self, count: u32) -> Option<ChunkRun> {
         while self.shut.load(SeqCst) {
             self.waiting.store(true, SeqCst);
             std::thread::yield_now();
         }
         self.waiting.store(false, SeqCst);
-        self.mapped.acquire()
+        self.mapped.acquire(count)
     }
 
-    unsafe fn release(&self, chunk: u32) {
+    unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
-        unsafe { self.mapped.release(chunk) }
+        unsafe { self.mapped.release(chunk, count) }
     }
 }

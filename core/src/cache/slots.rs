@@ -12,15 +12,16 @@ use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::order_of;
 use crate::source::ChunkSource;
-use crate::sync::PlainU32;
+use crate::sync::{AtomicU32, Ordering, PlainU32};
 
 /// The directory. Zeroed memory has no seats.
 #[repr(C)]
 pub(crate) struct Slots {
     /// Address of `max_workers` addresses of slots.
     pub(crate) directory: PlainU32,
-    /// Seats made so far: the first entries of the directory.
-    pub(crate) made: PlainU32,
+    /// Seats made so far: the first entries of the directory. Raised by a release after the entry
+    /// was written, and read by an acquire, so a watcher without the lock finds every entry.
+    pub(crate) made: AtomicU32,
     /// The seat that was left last, or 0.
     first_free: PlainU32,
 }
@@ -30,7 +31,7 @@ impl Slots {
     pub(crate) fn iter<'a>(&self, memory: Memory) -> impl Iterator<Item = &'a Slot> {
         // SAFETY: the directory has `max_workers` entries, and the first `made` of them are
         // addresses of slots; neither is ever taken back while the arena lives.
-        unsafe { memory.slice::<PlainU32>(self.directory.get(), self.made.get()) }
+        unsafe { memory.slice::<PlainU32>(self.directory.get(), self.made.load(Ordering::Acquire)) }
             .iter()
             .map(move |entry| unsafe { memory.at::<Slot>(entry.get()) })
     }
@@ -72,7 +73,7 @@ impl Slots {
         config: &Config,
         header: u32,
     ) -> Result<u32, AttachError> {
-        let number = self.made.get();
+        let number = self.made.load(Ordering::Relaxed);
         if number == config.max_workers {
             return Err(AttachError::NoSlot);
         }
@@ -97,7 +98,7 @@ impl Slots {
         // SAFETY: the directory has `max_workers` entries and `number` is below that.
         let entry = unsafe { memory.at::<PlainU32>(self.directory.get() + number * 4) };
         entry.set(address);
-        self.made.set(number + 1);
+        self.made.store(number + 1, Ordering::Release);
         Ok(address)
     }
 }

@@ -10,7 +10,7 @@
 //! orders one holder's stores before the next one's loads.
 
 use crate::error::Busy;
-use crate::lock::{Context, Lock, Owner};
+use crate::lock::{Lock, Owner, Patience};
 use crate::memory::Memory;
 use crate::sync::PlainU32;
 
@@ -94,15 +94,15 @@ impl Transfer {
     }
 
     /// Takes as many objects as there are and fit into `objects`, and returns their number. Waits
-    /// for the lock where `context` allows: for calls that have nowhere else to go.
+    /// for the lock as `patience` allows: for calls that have nowhere else to go.
     pub(crate) fn take_up_to(
         &self,
         entries: &[PlainU32],
         objects: &mut [u32],
         owner: Owner,
-        context: Context,
+        patience: Patience,
     ) -> Result<usize, Busy> {
-        let _guard = self.lock.lock(owner, context)?;
+        let _guard = self.lock.lock(owner, patience)?;
         let count = self.count.get() as usize;
         let taken = count.min(objects.len());
         for (to, from) in objects.iter_mut().zip(&entries[count - taken..count]) {

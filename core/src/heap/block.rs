@@ -29,10 +29,18 @@ pub enum BlockState {
     Deferred = 5,
     /// The allocator's own: a block map, the header, a slot, a table.
     Metadata = 6,
+    /// On a free list of the central heap like [`Free`](Self::Free), and every byte of it but the
+    /// list's links is zero: nobody has had it since the memory grew.
+    Zeroed = 7,
 }
 
 impl BlockState {
-    const ALL: [Self; 7] = [
+    /// Whether the central heap has the block on a free list.
+    pub fn is_free(self) -> bool {
+        matches!(self, Self::Free | Self::Zeroed)
+    }
+
+    const ALL: [Self; 8] = [
         Self::Interior,
         Self::Free,
         Self::Allocated,
@@ -40,6 +48,7 @@ impl BlockState {
         Self::InTransfer,
         Self::Deferred,
         Self::Metadata,
+        Self::Zeroed,
     ];
 }
 
@@ -58,9 +67,10 @@ pub const fn block_order(byte: u8) -> u32 {
     (byte & ORDER_MASK) as u32
 }
 
-/// The state in a block's byte, or `None` for a byte that no block has.
-pub fn block_state(byte: u8) -> Option<BlockState> {
-    BlockState::ALL.get((byte >> ORDER_BITS) as usize).copied()
+/// The state in a block's byte.
+#[inline]
+pub const fn block_state(byte: u8) -> BlockState {
+    BlockState::ALL[(byte >> ORDER_BITS) as usize]
 }
 
 /// The order of an allocated block's byte; anything above every order for any other byte, so
@@ -79,12 +89,11 @@ mod tests {
         for state in BlockState::ALL {
             for order in 0..=16 {
                 let byte = block_byte(state, order);
-                assert_eq!(block_state(byte), Some(state));
+                assert_eq!(block_state(byte), state);
                 assert_eq!(block_order(byte), order);
                 let fits = allocated_order(byte) <= 16;
                 assert_eq!(fits, state == BlockState::Allocated, "{byte:#x}");
             }
         }
-        assert_eq!(block_state(0xff), None);
     }
 }

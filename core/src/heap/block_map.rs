@@ -10,11 +10,11 @@
 //! of the transfer cache that it sits in. A block passes from one to another through a lock or
 //! through the program's own hand-over, so the byte is a plain one.
 
-use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
+use super::block::{BlockState, block_byte, block_order, block_state};
 use crate::memory::Memory;
 use crate::order::{
-    CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_bytes, block_units,
-    chunk_index, chunk_of, unit_of,
+    CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_units, chunk_index,
+    chunk_of, unit_of,
 };
 use crate::sync::{PlainU8, PlainU32};
 
@@ -34,44 +34,79 @@ pub(crate) unsafe fn map_byte<'a>(memory: Memory, address: u32) -> &'a PlainU8 {
     unsafe { memory.at(chunk_of(address) + unit_of(address)) }
 }
 
+/// What a chunk of the memory is to the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum ChunkKind {
+    /// Never the arena's.
+    Foreign = 0,
+    /// Cut into blocks; begins with its block map.
+    Blocks = 1,
+    /// The first of a run that is one huge block. It has no map.
+    Huge = 2,
+    /// Another chunk of such a run.
+    HugeRest = 3,
+    /// Given back to the source.
+    Returned = 4,
+    /// The first of a run that was freed and waits on the deferred list.
+    HugeDeferred = 5,
+}
+
 /// Which chunks of the memory are the arena's, and how full they are.
 #[repr(C)]
 pub(crate) struct ChunkTable {
-    /// 1 for a chunk of the arena. Read on every free, written by growth only, and so kept apart
+    /// A [`ChunkKind`] for each. Read on every free, written by growth only, and so kept apart
     /// from what changes all the time.
-    owned: [PlainU8; MAX_CHUNKS],
-    /// Free units of each chunk; under the heap lock.
-    free_units: [PlainU32; MAX_CHUNKS],
+    kinds: [PlainU8; MAX_CHUNKS],
+    /// Free units of a chunk of blocks, chunks of a huge run at its first; under the heap lock.
+    counts: [PlainU32; MAX_CHUNKS],
 }
 
 impl ChunkTable {
-    /// Where the bytes of owned chunks stand in the table.
-    pub(crate) const OWNED_OFFSET: usize = core::mem::offset_of!(Self, owned);
+    /// Where the kinds stand in the table.
+    pub(crate) const KINDS_OFFSET: usize = core::mem::offset_of!(Self, kinds);
 
-    /// Whether `address` lies in a chunk of the arena.
+    /// Whether `address` lies in a chunk of blocks of the arena.
     #[inline(always)]
-    pub(crate) fn owns(&self, address: u32) -> bool {
-        self.owned[chunk_index(address)].get() != 0
+    pub(crate) fn has_map(&self, address: u32) -> bool {
+        self.kinds[chunk_index(address)].get() == ChunkKind::Blocks as u8
     }
 
-    pub(crate) fn set_owned(&self, chunk: u32, owned: bool) {
-        self.owned[chunk_index(chunk)].set(owned.into());
+    /// What the chunk that holds `address` is.
+    pub(crate) fn kind(&self, address: u32) -> ChunkKind {
+        match self.kinds[chunk_index(address)].get() {
+            1 => ChunkKind::Blocks,
+            2 => ChunkKind::Huge,
+            3 => ChunkKind::HugeRest,
+            4 => ChunkKind::Returned,
+            5 => ChunkKind::HugeDeferred,
+            _ => ChunkKind::Foreign,
+        }
     }
 
-    /// The count of free units of the chunk that holds `address`.
+    pub(crate) fn set_kind(&self, chunk: u32, kind: ChunkKind) {
+        self.kinds[chunk_index(chunk)].set(kind as u8);
+    }
+
+    /// The count of free units of the chunk of blocks that holds `address`.
     pub(crate) fn free_units(&self, address: u32) -> &PlainU32 {
-        &self.free_units[chunk_index(address)]
+        &self.counts[chunk_index(address)]
     }
 
-    /// The addresses of the arena's chunks, lowest first.
-    pub(crate) fn chunks(&self) -> impl Iterator<Item = u32> + '_ {
+    /// The count of chunks of the huge run whose first chunk is at `address`.
+    pub(crate) fn run_chunks(&self, address: u32) -> &PlainU32 {
+        &self.counts[chunk_index(address)]
+    }
+
+    /// The addresses of the arena's chunks of one kind, lowest first.
+    pub(crate) fn of_kind(&self, kind: ChunkKind) -> impl Iterator<Item = u32> + '_ {
         (0..MAX_CHUNKS as u32)
             .map(|index| index * CHUNK_BYTES)
-            .filter(|&chunk| self.owns(chunk))
+            .filter(move |&chunk| self.kind(chunk) == kind)
     }
 }
 
-/// Writes the map of a fresh chunk, all zero so far, whose only block is its metadata.
+/// Writes the map of a fresh chunk, all zero so far, whose only block yet is the map itself.
 ///
 /// # Safety
 ///
@@ -79,21 +114,6 @@ impl ChunkTable {
 pub(crate) unsafe fn begin_chunk(memory: Memory, chunk: u32) {
     // SAFETY: the chunk is the caller's.
     unsafe { map_byte(memory, chunk) }.set(block_byte(BlockState::Metadata, MAP_ORDER));
-}
-
-/// Zeroes the map of a chunk whose usable units form nothing but the largest free blocks.
-///
-/// # Safety
-///
-/// The chunk at `chunk` is the caller's, and all of it but the map is free and coalesced.
-pub(crate) unsafe fn end_chunk(memory: Memory, chunk: u32) {
-    // SAFETY: the chunk is the caller's; these five are the only blocks of it.
-    unsafe {
-        map_byte(memory, chunk).set(INTERIOR);
-        for order in MAP_ORDER..CHUNK_ORDER {
-            map_byte(memory, chunk + block_bytes(order)).set(INTERIOR);
-        }
-    }
 }
 
 /// The block that holds `address`: its start and its byte. For addresses that are no block's
@@ -110,7 +130,8 @@ pub(crate) unsafe fn enclosing_block(memory: Memory, address: u32) -> Option<(u3
         let start_address = chunk + start * UNIT_BYTES;
         // SAFETY: the address lies in the same chunk.
         let byte = unsafe { map_byte(memory, start_address) }.get();
-        let state = block_state(byte).filter(|&state| state != BlockState::Interior)?;
-        (block_order(byte) >= order).then_some((start_address, state))
+        let state = block_state(byte);
+        (state != BlockState::Interior && block_order(byte) >= order)
+            .then_some((start_address, state))
     })
 }

@@ -6,31 +6,37 @@
 //! buddy for as long as that is free and whole. Both touch one block map and the lists of the
 //! orders in between, never another chunk.
 //!
-//! A chunk of which nothing is in use goes back to the source, unless it is the only such one:
-//! keeping one spares a program that hovers at a chunk's edge from taking and giving it each time.
+//! How the heap gets chunks and gives them back is in [`growth`](super::growth), blocks larger
+//! than a chunk can give in [`huge`](super::huge), resizing in place in [`resize`](super::resize).
 
-use super::block::{BlockState, INTERIOR, block_byte};
-use super::block_map::{self, ChunkTable, MAP_ORDER, USABLE_UNITS, map_byte};
-use super::free_list::FreeLists;
+use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
+use super::block_map::{ChunkKind, ChunkTable, USABLE_UNITS, map_byte};
+use super::deferred::Deferred;
+use super::free_list::{FreeLists, FreeNode};
 use crate::error::Busy;
-use crate::lock::{Context, Lock, LockGuard, Owner};
+use crate::lock::{Lock, LockGuard, Owner, Patience};
 use crate::memory::Memory;
 use crate::order::{
-    CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units, buddy_of, chunk_of,
-    unit_of,
+    CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units,
+    buddy_of, chunk_of, unit_of,
 };
 use crate::source::ChunkSource;
 use crate::sync::{PlainU32, PlainU64};
 
-/// The state of the heap. Zeroed memory is an empty one. Everything but the lock is written only
-/// by its holder; watchers may read any word at any time.
+/// The state of the heap. Zeroed memory is an empty one. Everything but the lock and the deferred
+/// list is written only by the lock's holder; watchers may read any word at any time.
 #[repr(C)]
 pub(crate) struct Central {
     lock: Lock,
-    /// Chunks owned.
+    pub(crate) deferred: Deferred,
+    /// Chunks of blocks.
     pub(crate) chunks: PlainU32,
-    /// Chunks of which every usable unit is free.
-    empty_chunks: PlainU32,
+    /// Chunks of huge blocks.
+    pub(crate) huge_chunks: PlainU32,
+    /// Chunks that the arena may own at most.
+    pub(crate) max_chunks: PlainU32,
+    /// Chunks of blocks of which every usable unit is free.
+    pub(crate) empty_chunks: PlainU32,
     /// Units on the free lists. Changed once a call, by what the call took or gave: pieces on
     /// their way from one list to another are free to whoever watches.
     pub(crate) free_units: PlainU32,
@@ -49,14 +55,24 @@ pub(crate) struct Central {
     pub(crate) releases: PlainU64,
     /// Times that the lock was taken.
     pub(crate) locks: PlainU64,
+    /// Objects that were freed by way of the deferred list.
+    pub(crate) drained: PlainU64,
 }
 
 /// The heap, locked.
 pub(crate) struct Heap<'a> {
-    central: &'a Central,
-    chunks: &'a ChunkTable,
-    memory: Memory,
+    pub(super) central: &'a Central,
+    pub(super) chunks: &'a ChunkTable,
+    pub(super) memory: Memory,
     _guard: LockGuard<'a>,
+}
+
+/// A block that was just taken out of the heap.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    pub(crate) address: u32,
+    /// Whether every byte of it is known to be zero.
+    pub(crate) zeroed: bool,
 }
 
 impl Central {
@@ -70,9 +86,9 @@ impl Central {
         chunks: &'a ChunkTable,
         memory: Memory,
         owner: Owner,
-        context: Context,
+        patience: Patience,
     ) -> Result<Heap<'a>, Busy> {
-        let guard = self.lock.lock(owner, context)?;
+        let guard = self.lock.lock(owner, patience)?;
         self.locks.add(1);
         Ok(Heap {
             central: self,
@@ -97,16 +113,21 @@ impl<'a> Heap<'a> {
     }
 
     /// Takes one block of `order` out of the chunks that there are.
-    pub(crate) fn take(&mut self, order: u32) -> Option<u32> {
-        let address = self.take_run(order, order, 1)?;
-        self.mark(address, order, BlockState::Allocated);
+    pub(crate) fn take(&mut self, order: u32) -> Option<Taken> {
+        self.take_aligned(order, order)
+    }
+
+    /// Takes one block of `order` that is aligned as one of `alignment` is.
+    pub(crate) fn take_aligned(&mut self, order: u32, alignment: u32) -> Option<Taken> {
+        let taken = self.take_run(alignment.max(order), order, 1)?;
+        self.mark(taken.address, order, BlockState::Allocated);
         self.count_out(order, 1);
-        Some(address)
+        Some(taken)
     }
 
     /// Takes one block of `order` for the allocator itself.
     pub(crate) fn take_metadata(&mut self, order: u32) -> Option<u32> {
-        let address = self.take_run(order, order, 1)?;
+        let address = self.take_run(order, order, 1)?.address;
         self.mark(address, order, BlockState::Metadata);
         self.central.metadata_units.add(block_units(order));
         Some(address)
@@ -128,9 +149,7 @@ impl<'a> Heap<'a> {
             if loose == 0 {
                 break;
             }
-            // SAFETY: the lock is held and the block heads the list of `order`.
-            unsafe { self.central.lists.remove(self.memory, order, loose) };
-            self.count_free(loose, block_units(order).wrapping_neg());
+            self.unlist(loose, order);
             self.central.free_units.sub(block_units(order));
             self.mark(loose, order, state);
             each(loose);
@@ -150,7 +169,7 @@ impl<'a> Heap<'a> {
                 break;
             };
             for index in 0..run {
-                let address = start + index * block_bytes(order);
+                let address = start.address + index * block_bytes(order);
                 self.mark(address, order, state);
                 each(address);
             }
@@ -162,11 +181,11 @@ impl<'a> Heap<'a> {
 
     /// Takes one block and cuts it into `1 << n_order` objects of `order`, all allocated.
     /// Returns the first; the others follow at a stride of their size.
-    pub(crate) fn take_bulk(&mut self, order: u32, n_order: u32) -> Option<u32> {
+    pub(crate) fn take_bulk(&mut self, order: u32, n_order: u32) -> Option<Taken> {
         let start = self.take_run(order + n_order, order, 1 << n_order)?;
         for index in 0..1 << n_order {
             self.mark(
-                start + index * block_bytes(order),
+                start.address + index * block_bytes(order),
                 order,
                 BlockState::Allocated,
             );
@@ -185,84 +204,57 @@ impl<'a> Heap<'a> {
         self.insert(address, order);
     }
 
-    /// Adds one chunk from `source`; `None` when the memory is at its maximum.
-    pub(crate) fn grow(&mut self, source: &impl ChunkSource) -> Option<()> {
-        let chunk = source.acquire()?;
-        // SAFETY: the source just gave the chunk, its map zeroed.
-        unsafe { self.adopt(chunk) };
-        self.central.grows.add(1);
-        Some(())
-    }
-
-    /// Makes the chunk at `chunk` part of the heap, all of it free but its map.
-    ///
-    /// # Safety
-    ///
-    /// The chunk is the caller's to give, and its map is zero.
-    pub(crate) unsafe fn adopt(&mut self, chunk: u32) {
-        // SAFETY: the caller's promise.
-        unsafe { block_map::begin_chunk(self.memory, chunk) };
-        self.chunks.set_owned(chunk, true);
-        for order in MAP_ORDER..CHUNK_ORDER {
-            self.list(chunk + block_bytes(order), order);
-        }
-        self.central.chunks.add(1);
-        self.central.metadata_units.add(block_units(MAP_ORDER));
-        self.central.free_units.add(USABLE_UNITS);
-    }
-
-    /// Gives the chunk that holds `address` back to `source` if it is wholly free and another one
-    /// is too.
-    pub(crate) fn trim(&mut self, source: &impl ChunkSource, address: u32) {
-        let chunk = chunk_of(address);
-        if self.chunks.free_units(chunk).get() < USABLE_UNITS
-            || self.central.empty_chunks.get() <= 1
-        {
-            return;
-        }
-        for order in MAP_ORDER..CHUNK_ORDER {
-            let block = chunk + block_bytes(order);
-            // SAFETY: the chunk is wholly free and coalesced, so it consists of these blocks.
-            unsafe { self.central.lists.remove(self.memory, order, block) };
-            self.count_free(block, block_units(order).wrapping_neg());
-        }
-        self.central.chunks.sub(1);
-        self.central.metadata_units.sub(block_units(MAP_ORDER));
-        self.central.free_units.sub(USABLE_UNITS);
-        self.chunks.set_owned(chunk, false);
-        self.central.releases.add(1);
-        // SAFETY: no list and no table knows the chunk any more, and its map is zeroed.
-        unsafe {
-            block_map::end_chunk(self.memory, chunk);
-            source.release(chunk);
+    /// Frees every object on the deferred list: what every holder of the lock does first.
+    pub(crate) fn drain_deferred(&mut self, source: &impl ChunkSource) {
+        let mut address = self.central.deferred.take_all();
+        while address != 0 {
+            // A link stands in freed memory, where a stray write of the program may reach it:
+            // what is not a deferred block ends the chain. `verify` names the blocks behind it.
+            let Some(order) = self.deferred_order(address) else {
+                return;
+            };
+            // SAFETY: the block is a deferred one, and its first word its link.
+            let next = unsafe { self.memory.at::<PlainU32>(address) }.get();
+            let units = match order {
+                Some(order) => {
+                    // SAFETY: a deferred block is out of the heap, and only the list held it.
+                    unsafe { self.give(address, order) };
+                    self.trim(source, address);
+                    block_units(order)
+                }
+                None => {
+                    let units = self.chunks.run_chunks(address).get() * CHUNK_UNITS;
+                    // SAFETY: as above.
+                    unsafe { self.give_huge(source, address, 0) };
+                    units
+                }
+            };
+            self.central.deferred.count_drained(units);
+            self.central.drained.add(1);
+            address = next;
         }
     }
 
-    /// Gives the whole arena back: every chunk, whatever is in it, but the one at `last`, which
-    /// holds the heap's own state and is the caller's to release.
-    ///
-    /// # Safety
-    ///
-    /// Nobody uses the arena or anything allocated from it any more.
-    pub(crate) unsafe fn dissolve(&mut self, source: &impl ChunkSource, last: u32) {
-        for chunk in self.chunks.chunks().filter(|&chunk| chunk != last) {
-            self.chunks.set_owned(chunk, false);
-            // SAFETY: the caller promises that nothing in the chunk is used.
-            unsafe {
-                wipe_map(self.memory, chunk);
-                source.release(chunk);
+    /// The order of the deferred block at `address`, `Some(None)` for a huge one; `None` if there
+    /// is no such block.
+    fn deferred_order(&self, address: u32) -> Option<Option<u32>> {
+        match self.chunks.kind(address) {
+            ChunkKind::HugeDeferred => address.is_multiple_of(CHUNK_BYTES).then_some(None),
+            ChunkKind::Blocks if address.is_multiple_of(UNIT_BYTES) => {
+                // SAFETY: in a chunk of blocks of the arena.
+                let byte = unsafe { map_byte(self.memory, address) }.get();
+                (block_state(byte) == BlockState::Deferred).then(|| Some(block_order(byte)))
             }
+            _ => None,
         }
     }
 
     /// Finds a block of `from` or above, keeps `count` blocks of `order` at its start, and lists
     /// the rest.
-    fn take_run(&mut self, from: u32, order: u32, count: u32) -> Option<u32> {
+    fn take_run(&mut self, from: u32, order: u32, count: u32) -> Option<Taken> {
         let found = self.central.lists.first_at_least(from)?;
         let address = self.central.lists.head(found);
-        // SAFETY: the lock is held and the block heads the list of `found`.
-        unsafe { self.central.lists.remove(self.memory, found, address) };
-        self.count_free(address, block_units(found).wrapping_neg());
+        let state = self.unlist(address, found);
 
         // Halve until the run fills more than half of what is left; then cut the tail that the
         // run does not reach into the blocks that halving it would leave.
@@ -275,19 +267,22 @@ impl<'a> Heap<'a> {
             piece -= 1;
             end -= block_units(piece);
             splits += 1;
-            self.list(chunk_of(address) + end * UNIT_BYTES, piece);
+            self.list(chunk_of(address) + end * UNIT_BYTES, piece, state);
         }
         let mut tail = start + run;
         while tail < end {
             let size = tail.trailing_zeros().min((end - tail).ilog2());
-            self.list(chunk_of(address) + tail * UNIT_BYTES, size);
+            self.list(chunk_of(address) + tail * UNIT_BYTES, size, state);
             tail += block_units(size);
             splits += 1;
         }
         splits += count - 1;
         self.central.splits.add(splits.into());
         self.central.free_units.sub(run);
-        Some(address)
+        Some(Taken {
+            address,
+            zeroed: state == BlockState::Zeroed,
+        })
     }
 
     /// Merges the block with its free buddies and lists what comes of it.
@@ -298,18 +293,10 @@ impl<'a> Heap<'a> {
         while merged < MAX_ORDER {
             let buddy = buddy_of(unit, merged);
             let buddy_address = chunk + buddy * UNIT_BYTES;
-            // SAFETY: a buddy lies in the same chunk.
-            let buddy_byte = unsafe { map_byte(self.memory, buddy_address) };
-            if buddy_byte.get() != block_byte(BlockState::Free, merged) {
+            if !self.is_free(buddy_address, merged) {
                 break;
             }
-            // SAFETY: the lock is held, and a block that is marked free is on its list.
-            unsafe {
-                self.central
-                    .lists
-                    .remove(self.memory, merged, buddy_address)
-            };
-            self.count_free(buddy_address, block_units(merged).wrapping_neg());
+            self.unlist(buddy_address, merged);
             let upper = chunk + unit.max(buddy) * UNIT_BYTES;
             // SAFETY: the upper half's start becomes interior, and the heap owns both halves.
             unsafe { map_byte(self.memory, upper) }.set(INTERIOR);
@@ -317,19 +304,44 @@ impl<'a> Heap<'a> {
             merged += 1;
             self.central.merges.add(1);
         }
-        self.list(chunk + unit * UNIT_BYTES, merged);
+        self.list(chunk + unit * UNIT_BYTES, merged, BlockState::Free);
         self.central.free_units.add(block_units(order));
     }
 
+    /// Whether a free block of `order` starts at `address`, which is in a chunk of blocks.
+    pub(super) fn is_free(&self, address: u32, order: u32) -> bool {
+        // SAFETY: the caller's address is in a chunk of the arena.
+        let byte = unsafe { map_byte(self.memory, address) }.get();
+        block_state(byte).is_free() && block_order(byte) == order
+    }
+
     /// Marks the block free and puts it on its list.
-    fn list(&mut self, address: u32, order: u32) {
-        self.mark(address, order, BlockState::Free);
+    pub(super) fn list(&mut self, address: u32, order: u32, state: BlockState) {
+        self.mark(address, order, state);
         // SAFETY: the lock is held; the caller took the block off every list or never listed it.
         unsafe { self.central.lists.push(self.memory, order, address) };
         self.count_free(address, block_units(order));
     }
 
-    fn mark(&self, address: u32, order: u32, state: BlockState) {
+    /// Takes the free block off its list, and returns its state. Of one that is known to be zero
+    /// the links are zeroed too, so that it all is.
+    pub(super) fn unlist(&mut self, address: u32, order: u32) -> BlockState {
+        // SAFETY: the lock is held, and a block that is marked free is on its list.
+        let state = unsafe {
+            self.central.lists.remove(self.memory, order, address);
+            block_state(map_byte(self.memory, address).get())
+        };
+        if state == BlockState::Zeroed {
+            // SAFETY: the block is the heap's to write.
+            let node = unsafe { self.memory.at::<FreeNode>(address) };
+            node.next.set(0);
+            node.previous.set(0);
+        }
+        self.count_free(address, block_units(order).wrapping_neg());
+        state
+    }
+
+    pub(super) fn mark(&self, address: u32, order: u32, state: BlockState) {
         // SAFETY: the heap owns the block until it hands it out.
         unsafe { map_byte(self.memory, address) }.set(block_byte(state, order));
     }
@@ -350,21 +362,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Adds to the blocks out of the heap; a negative count wraps.
-    fn count_out(&self, order: u32, blocks: u32) {
+    pub(super) fn count_out(&self, order: u32, blocks: u32) {
         self.central.out[order as usize].add(blocks);
     }
-}
-
-/// Zeroes the whole map of a chunk, whatever blocks it has.
-///
-/// # Safety
-///
-/// Nobody uses the chunk any more.
-pub(crate) unsafe fn wipe_map(memory: Memory, chunk: u32) {
-    // SAFETY: the map is the chunk's first 65,536 bytes.
-    unsafe {
-        memory
-            .pointer::<u8>(chunk)
-            .write_bytes(0, CHUNK_UNITS as usize)
-    };
 }

@@ -1,9 +1,15 @@
 //! The central heap: chunks cut into blocks by a buddy system, under one lock.
 //!
-//! Bottom up: [`block`] is the byte that says what a block is, [`block_map`] the bytes of a
-//! chunk, [`free_list`] the free blocks of one order; [`central`] splits, coalesces and grows.
+//! Bottom up: [`block`] is the byte that says what a block is, [`block_map`] the bytes of a chunk,
+//! [`free_list`] the free blocks of one order, [`deferred`] the frees that wait for the lock.
+//! [`central`] splits and coalesces; [`growth`] takes chunks and gives them back, [`huge`] hands
+//! out runs of them, [`resize`] changes a block where it is.
 
 pub(crate) mod block;
 pub(crate) mod block_map;
 pub(crate) mod central;
+pub(crate) mod deferred;
 pub(crate) mod free_list;
+pub(crate) mod growth;
+pub(crate) mod huge;
+pub(crate) mod resize;

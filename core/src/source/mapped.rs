@@ -3,8 +3,8 @@
 //! The mapping comes from the `memmap2` crate, which knows every system's call for it. Pages
 //! that nobody touched cost address space only, as in a wasm memory.
 
-use super::ChunkSource;
 use super::page_source::{PageSource, Pages};
+use super::{ChunkRun, ChunkSource};
 use crate::memory::Memory;
 use crate::order::CHUNK_BYTES;
 use crate::sync::{AtomicU32, Ordering};
@@ -75,11 +75,11 @@ unsafe impl ChunkSource for MappedMemory {
         self.memory
     }
 
-    fn acquire(&self) -> Option<u32> {
-        self.source.acquire()
+    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+        self.source.acquire(count)
     }
 
-    unsafe fn release(&self, chunk: u32) {
-        self.source.release(chunk);
+    unsafe fn release(&self, chunk: u32, count: u32) {
+        self.source.release(chunk, count);
     }
 }

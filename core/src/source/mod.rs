@@ -19,28 +19,36 @@ pub use wasm::WasmMemory;
 
 use crate::memory::Memory;
 
+/// Chunks one after the other, just taken from a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkRun {
+    /// Address of the first, a multiple of 1 MiB and not 0.
+    pub address: u32,
+    /// Whether every byte of all of them is known to be zero.
+    pub zeroed: bool,
+}
+
 /// Who supplies chunks to arenas.
 ///
 /// # Safety
 ///
-/// A chunk that `acquire` returns is 1 MiB of readable and writable memory at that address of
-/// `memory()`, a multiple of 1 MiB and not 0, that nobody else uses until it is released; its
-/// first 64 KiB are zero. It stays readable for as long as any value that uses the source.
+/// Chunks that `acquire` returns are that many times 1 MiB of readable and writable memory at that
+/// address of `memory()`, that nobody else uses until they are released, and zero if it says so.
+/// They stay readable for as long as any value that uses the source.
 pub unsafe trait ChunkSource: Sync {
     /// The memory that the chunks are part of.
     fn memory(&self) -> Memory;
 
-    /// The address of one more chunk, or `None` when the memory is at its maximum. Does not
-    /// wait. Takes memory that was released before it grows.
-    fn acquire(&self) -> Option<u32>;
+    /// `count` more chunks in a row, or `None` when the memory has no room for them below its
+    /// maximum. Does not wait. Takes memory that was released before it grows.
+    fn acquire(&self, count: u32) -> Option<ChunkRun>;
 
-    /// Takes a chunk back.
+    /// Takes `count` chunks in a row back, with whatever is in them.
     ///
     /// # Safety
     ///
-    /// The chunk came from this source's `acquire`, nothing in it is used any more, and its
-    /// first 64 KiB are zero again.
-    unsafe fn release(&self, chunk: u32);
+    /// The chunks came from this source's `acquire`, and nothing in them is used any more.
+    unsafe fn release(&self, chunk: u32, count: u32);
 }
 
 // SAFETY: a reference to a source is that source.
@@ -49,12 +57,12 @@ unsafe impl<S: ChunkSource> ChunkSource for &S {
         (**self).memory()
     }
 
-    fn acquire(&self) -> Option<u32> {
-        (**self).acquire()
+    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+        (**self).acquire(count)
     }
 
-    unsafe fn release(&self, chunk: u32) {
+    unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
-        unsafe { (**self).release(chunk) }
+        unsafe { (**self).release(chunk, count) }
     }
 }

@@ -3,13 +3,15 @@
 //! A chunk is sixteen pages, so each chunk's pages are the bits of one 16-bit word, and a word
 //! of all ones is a chunk that can be taken. Growth adds pages one at a time to the words they
 //! fall into: it does not matter whether a growth was aligned, whether somebody else grew the
-//! memory in between, or which growth completes a chunk, and no page is ever lost.
+//! memory in between, or which growth completes a chunk, and no page is ever lost. A run is
+//! several such words in a row, so chunks that were given back apart are found together.
 //!
 //! **Ordering.** Taking a chunk is an exchange of its whole word, so at most one caller gets
-//! it. It is an acquire and giving pages a release, so what the last user wrote into a chunk
-//! (its zeroed block map) is visible to the next.
+//! it. It is an acquire and giving pages a release, so whatever the last user left in a chunk,
+//! and the note that it is used, are visible to the next.
 
-use crate::sync::{AtomicU16, Ordering};
+use crate::order::MAX_CHUNKS;
+use crate::sync::{AtomicU16, AtomicU32, Ordering};
 
 /// Pages of 64 KiB in a chunk of 1 MiB.
 pub(crate) const CHUNK_PAGES: u32 = 16;
@@ -18,7 +20,11 @@ const WHOLE: u16 = u16::MAX;
 /// The bits of a memory of at most `CHUNKS` chunks.
 pub(crate) struct PageMap<const CHUNKS: usize> {
     words: [AtomicU16; CHUNKS],
+    /// Bit c % 32 of word c / 32: chunk c was used before, so it may hold anything.
+    used: [AtomicU32; USED_WORDS],
 }
+
+const USED_WORDS: usize = MAX_CHUNKS / u32::BITS as usize;
 
 impl<const CHUNKS: usize> PageMap<CHUNKS> {
     /// No page at all.
@@ -26,6 +32,7 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     pub(crate) const fn new() -> Self {
         Self {
             words: [const { AtomicU16::new(0) }; CHUNKS],
+            used: [const { AtomicU32::new(0) }; USED_WORDS],
         }
     }
 
@@ -33,10 +40,11 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     pub(crate) fn new() -> Self {
         Self {
             words: core::array::from_fn(|_| AtomicU16::new(0)),
+            used: core::array::from_fn(|_| AtomicU32::new(0)),
         }
     }
 
-    /// Adds the pages `first .. first + count`, which were in no word before.
+    /// Adds the zeroed pages `first .. first + count`, which were in no word before.
     pub(crate) fn give(&self, first: u32, count: u32) {
         let mut page = first;
         let end = first + count;
@@ -49,26 +57,76 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
         }
     }
 
-    /// Takes a whole chunk, the lowest there is, and returns its number.
-    pub(crate) fn take_chunk(&self) -> Option<u32> {
-        // Chunk 0 starts at address 0, which stands for "nothing" everywhere: never handed out.
-        (1..CHUNKS).find_map(|chunk| {
-            let word = &self.words[chunk];
-            (word.load(Ordering::Relaxed) == WHOLE
-                && word
-                    .compare_exchange(WHOLE, 0, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok())
-            .then_some(chunk as u32)
-        })
+    /// Adds the chunks `first .. first + count`, with whatever is in them.
+    pub(crate) fn give_used(&self, first: u32, count: u32) {
+        for chunk in first..first + count {
+            self.used_word(chunk)
+                .fetch_or(1 << (chunk % u32::BITS), Ordering::Relaxed);
+        }
+        self.give(first * CHUNK_PAGES, count * CHUNK_PAGES);
     }
 
-    /// Whether every page of the chunk that holds `page`, from the chunk's start to `page`, is
-    /// here: then growing from `page` on can complete that chunk.
-    pub(crate) fn reaches_back(&self, page: u32) -> bool {
-        let below = ((1u32 << (page % CHUNK_PAGES)) - 1) as u16;
-        self.words
-            .get((page / CHUNK_PAGES) as usize)
-            .is_some_and(|word| word.load(Ordering::Relaxed) & below == below)
+    /// Takes `count` whole chunks in a row, the lowest there are. Returns the number of the first,
+    /// and whether none of them was used before.
+    pub(crate) fn take_chunks(&self, count: u32) -> Option<(u32, bool)> {
+        // Chunk 0 starts at address 0, which stands for "nothing" everywhere: never handed out.
+        let (mut first, mut length) = (1, 0);
+        for chunk in 1..CHUNKS as u32 {
+            if self.words[chunk as usize].load(Ordering::Relaxed) != WHOLE {
+                (first, length) = (chunk + 1, 0);
+                continue;
+            }
+            length += 1;
+            if length < count {
+                continue;
+            }
+            match self.claim(first, count) {
+                Ok(()) => {
+                    let zeroed = (first..first + count).all(|chunk| !self.was_used(chunk));
+                    return Some((first, zeroed));
+                }
+                // Somebody took one: go on behind it.
+                Err(taken) => (first, length) = (taken + 1, chunk - taken),
+            }
+        }
+        None
+    }
+
+    /// Takes exactly these chunks, or none and says which was gone.
+    fn claim(&self, first: u32, count: u32) -> Result<(), u32> {
+        for chunk in first..first + count {
+            let word = &self.words[chunk as usize];
+            if word
+                .compare_exchange(WHOLE, 0, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+            {
+                self.give(first * CHUNK_PAGES, (chunk - first) * CHUNK_PAGES);
+                return Err(chunk);
+            }
+        }
+        Ok(())
+    }
+
+    fn was_used(&self, chunk: u32) -> bool {
+        self.used_word(chunk).load(Ordering::Relaxed) >> (chunk % u32::BITS) & 1 != 0
+    }
+
+    fn used_word(&self, chunk: u32) -> &AtomicU32 {
+        &self.used[(chunk / u32::BITS) as usize]
+    }
+
+    /// How many pages right below `page` are here: what a growth from `page` on adds to.
+    pub(crate) fn pages_below(&self, page: u32) -> u32 {
+        let mut below = page;
+        while below > 0 && self.has(below - 1) {
+            below -= 1;
+        }
+        page - below
+    }
+
+    fn has(&self, page: u32) -> bool {
+        let word = &self.words[(page / CHUNK_PAGES) as usize];
+        word.load(Ordering::Relaxed) >> (page % CHUNK_PAGES) & 1 != 0
     }
 }
 
@@ -80,23 +138,37 @@ mod tests {
     fn unaligned_growths_add_up_to_chunks() {
         let map = PageMap::<8>::new();
         map.give(20, 7);
-        assert_eq!(map.take_chunk(), None);
+        assert_eq!(map.take_chunks(1), None);
         map.give(27, 30);
-        assert_eq!(map.take_chunk(), Some(2));
-        assert_eq!(map.take_chunk(), None);
+        assert_eq!(map.take_chunks(1), Some((2, true)));
+        assert_eq!(map.take_chunks(1), None);
         map.give(16, 4);
-        assert_eq!(map.take_chunk(), Some(1));
-        assert!(map.reaches_back(57));
-        assert!(!map.reaches_back(63));
-        assert_eq!(map.take_chunk(), None);
+        assert_eq!(map.take_chunks(1), Some((1, true)));
+        assert_eq!(map.pages_below(57), 9);
+        assert_eq!(map.pages_below(63), 0);
+        assert_eq!(map.take_chunks(1), None);
+    }
+
+    #[test]
+    fn chunks_given_back_apart_are_found_together() {
+        let map = PageMap::<8>::new();
+        map.give(16, 6 * 16);
+        assert_eq!(map.take_chunks(3), Some((1, true)));
+        assert_eq!(map.take_chunks(3), Some((4, true)));
+        assert_eq!(map.take_chunks(1), None);
+        map.give_used(3, 1);
+        map.give_used(5, 1);
+        assert_eq!(map.take_chunks(2), None);
+        map.give_used(4, 1);
+        assert_eq!(map.take_chunks(3), Some((3, false)));
     }
 
     #[test]
     fn chunk_zero_is_never_handed_out() {
         let map = PageMap::<2>::new();
         map.give(0, 32);
-        assert_eq!(map.take_chunk(), Some(1));
-        assert_eq!(map.take_chunk(), None);
+        assert_eq!(map.take_chunks(1), Some((1, true)));
+        assert_eq!(map.take_chunks(1), None);
     }
 }
 
@@ -116,11 +188,11 @@ mod model {
             let grower = loom::thread::spawn(move || {
                 other.1.set(1);
                 other.0.give(16, 8);
-                other.0.take_chunk()
+                other.0.take_chunks(1)
             });
             shared.2.set(1);
             shared.0.give(24, 8);
-            let mine = shared.0.take_chunk();
+            let mine = shared.0.take_chunks(1);
             if mine.is_some() {
                 assert_eq!((shared.1.get(), shared.2.get()), (1, 1));
             }
@@ -129,6 +201,26 @@ mod model {
                 [mine, theirs].iter().flatten().count(),
                 1,
                 "the chunk is lost or given twice"
+            );
+        });
+    }
+
+    /// Two takers race for a run of two and for its second chunk: whoever loses leaves nothing
+    /// taken.
+    #[test]
+    fn a_run_is_taken_whole_or_not_at_all() {
+        loom::model(|| {
+            let map = Arc::new(PageMap::<3>::new());
+            map.give(16, 32);
+            let other = map.clone();
+            let taker = loom::thread::spawn(move || other.claim(2, 1).is_ok());
+            let run = map.claim(1, 2).is_ok();
+            let single = taker.join().unwrap();
+            assert!(run != single, "both or none got the second chunk");
+            assert_eq!(
+                map.claim(1, 1).is_ok(),
+                !run,
+                "the first chunk is lost or taken twice"
             );
         });
     }

@@ -1,5 +1,6 @@
 //! Turns a memory that grows by pages into whole aligned chunks.
 
+use super::ChunkRun;
 use super::page_map::{CHUNK_PAGES, PageMap};
 use crate::order::{CHUNK_BYTES, MAX_CHUNKS, chunk_index};
 
@@ -36,32 +37,39 @@ impl<P: Pages> PageSource<P> {
         }
     }
 
-    /// The address of a chunk that is now the caller's.
-    pub(crate) fn acquire(&self) -> Option<u32> {
+    /// `count` chunks in a row that are now the caller's.
+    pub(crate) fn acquire(&self, count: u32) -> Option<ChunkRun> {
         let mut attempts = 0..;
         loop {
-            if let Some(chunk) = self.map.take_chunk() {
-                return Some(chunk * CHUNK_BYTES);
+            if let Some(run) = self.take(count) {
+                return Some(run);
             }
-            // The first time, ask for what completes the chunk at the memory's end, if all of
-            // its beginning is ours. If somebody else grows the memory in between, the pages
-            // land elsewhere, are kept all the same, and from then on the request is large
-            // enough to hold a whole chunk wherever it lands. Where that much is not left, what
-            // completes the last chunk may still be.
+            // The first time, ask for just what makes the pages at the memory's end a run that
+            // is long enough. If somebody else grows the memory in between, the pages land
+            // elsewhere, are kept all the same, and from then on the request is large enough to
+            // hold a whole run wherever it lands. Where that much is not left, just enough may
+            // still be.
             let end = self.pages.size();
-            let rest = CHUNK_PAGES - end % CHUNK_PAGES;
-            let completes = end >= CHUNK_PAGES && self.map.reaches_back(end);
-            let count = if completes && attempts.next() == Some(0) {
-                rest
+            let exact = missing(end, self.map.pages_below(end), count)?;
+            let ample = missing(end, 0, count)?;
+            let wanted = if attempts.next() == Some(0) {
+                exact
             } else {
-                rest + CHUNK_PAGES
+                ample
             };
-            let added = self.add(count) || (completes && self.add(rest));
-            if !added {
-                // The memory is at its maximum, but somebody may have given a chunk back.
-                return self.map.take_chunk().map(|chunk| chunk * CHUNK_BYTES);
+            if !self.add(wanted) && !self.add(exact) {
+                // The memory is at its maximum, but somebody may have given chunks back.
+                return self.take(count);
             }
         }
+    }
+
+    fn take(&self, count: u32) -> Option<ChunkRun> {
+        let (first, zeroed) = self.map.take_chunks(count)?;
+        Some(ChunkRun {
+            address: first * CHUNK_BYTES,
+            zeroed,
+        })
     }
 
     /// Grows by `count` pages and keeps them; `false` beyond the maximum.
@@ -72,11 +80,18 @@ impl<P: Pages> PageSource<P> {
             .is_some()
     }
 
-    /// Takes the chunk at `address` back.
-    pub(crate) fn release(&self, address: u32) {
-        self.map
-            .give(chunk_index(address) as u32 * CHUNK_PAGES, CHUNK_PAGES);
+    /// Takes `count` chunks back, the first of which is at `address`.
+    pub(crate) fn release(&self, address: u32, count: u32) {
+        self.map.give_used(chunk_index(address) as u32, count);
     }
+}
+
+/// The pages that a memory of `end` pages lacks for a run of `count` chunks at its end, of which
+/// the last `ours` pages may be part; `None` for more than any memory has.
+fn missing(end: u32, ours: u32, count: u32) -> Option<u32> {
+    // Chunk 0 is never handed out.
+    let first = (end - ours).max(1).next_multiple_of(CHUNK_PAGES);
+    (first + count.checked_mul(CHUNK_PAGES)?).checked_sub(end)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -120,17 +135,40 @@ mod tests {
         })
     }
 
+    fn address(source: &PageSource<Counter>, count: u32) -> Option<u32> {
+        source.acquire(count).map(|run| run.address)
+    }
+
+    #[test]
+    fn a_run_grows_by_what_is_missing() {
+        let source = source(5, 96, 0, 0);
+        assert_eq!(address(&source, 1), Some(0x10_0000));
+        source.release(0x10_0000, 1);
+        assert_eq!(address(&source, 2), Some(0x10_0000));
+        assert_eq!(
+            source.pages.size(),
+            48,
+            "the chunk that was there is part of the run"
+        );
+        assert_eq!(address(&source, 4), None);
+        assert_eq!(source.pages.size(), 48, "a refused run grows nothing");
+        assert_eq!(address(&source, 3), Some(0x30_0000));
+        assert_eq!(source.pages.size(), 96);
+        source.release(0x10_0000, 2);
+        assert!(!source.acquire(2).unwrap().zeroed);
+    }
+
     #[test]
     fn grows_by_one_chunk_once_aligned() {
         let source = source(5, 64, 0, 0);
-        assert_eq!(source.acquire(), Some(0x10_0000));
+        assert_eq!(address(&source, 1), Some(0x10_0000));
         assert_eq!(source.pages.size(), 32);
-        assert_eq!(source.acquire(), Some(0x20_0000));
-        assert_eq!(source.acquire(), Some(0x30_0000));
+        assert_eq!(address(&source, 1), Some(0x20_0000));
+        assert_eq!(address(&source, 1), Some(0x30_0000));
         assert_eq!(source.pages.size(), 64);
-        assert_eq!(source.acquire(), None);
-        source.release(0x20_0000);
-        assert_eq!(source.acquire(), Some(0x20_0000));
+        assert_eq!(address(&source, 1), None);
+        source.release(0x20_0000, 1);
+        assert_eq!(address(&source, 1), Some(0x20_0000));
     }
 
     #[test]
@@ -138,7 +176,7 @@ mod tests {
         let source = source(18, 256, 3, u32::MAX);
         let mut chunks = [0; 4];
         for chunk in &mut chunks {
-            *chunk = source.acquire().unwrap();
+            *chunk = address(&source, 1).unwrap();
         }
         assert!(chunks.iter().all(|chunk| chunk % CHUNK_BYTES == 0));
         assert!(chunks.windows(2).all(|pair| pair[0] < pair[1]));
@@ -148,9 +186,9 @@ mod tests {
     fn the_last_chunk_is_completed_where_no_more_is_left() {
         // Somebody comes before the second growth, and then two chunks are left, cut askew.
         let source = source(0, 64, 3, 0);
-        assert_eq!(source.acquire(), Some(0x10_0000));
+        assert_eq!(address(&source, 1), Some(0x10_0000));
         source.pages.intrusions.store(1, Ordering::Relaxed);
-        assert_eq!(source.acquire(), Some(0x30_0000));
-        assert_eq!(source.acquire(), None);
+        assert_eq!(address(&source, 1), Some(0x30_0000));
+        assert_eq!(address(&source, 1), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The linear memory of this module, grown by `memory.grow`.
 
-use super::ChunkSource;
 use super::page_source::{PageSource, Pages};
+use super::{ChunkRun, ChunkSource};
 use crate::memory::Memory;
 
 /// The module's own linear memory. All values of this type are the same source: the pages they
@@ -34,11 +34,11 @@ unsafe impl ChunkSource for WasmMemory {
         Memory::LINEAR
     }
 
-    fn acquire(&self) -> Option<u32> {
-        SOURCE.acquire()
+    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+        SOURCE.acquire(count)
     }
 
-    unsafe fn release(&self, chunk: u32) {
-        SOURCE.release(chunk);
+    unsafe fn release(&self, chunk: u32, count: u32) {
+        SOURCE.release(chunk, count);
     }
 }

@@ -14,6 +14,7 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
     let hurried = unsafe { Arena::open(&source, arena.address(), Context::NoWait) }.unwrap();
     let worker = hurried.attach().unwrap();
     let large = Object::alloc(&worker, 5000, 1, Extent::Whole).unwrap();
+    let bulk = Object::alloc(&worker, 5000, 4, Extent::Whole).unwrap();
     let small = Object::alloc(&worker, 64, 2, Extent::Whole).unwrap();
     std::thread::scope(|scope| {
         let gate = source.shut();
@@ -30,13 +31,17 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
         // The other thread now holds the heap lock, in the middle of growing.
         source.wait_for_holder();
         let before = arena.stats();
-        assert_eq!(worker.free(large.pointer()), Err(FreeError::Busy));
         assert_eq!(worker.alloc(5000), Err(AllocError::Busy));
-        assert!(worker.free_bulk(&[large.pointer()], |_, _| ()).is_err());
         assert!(worker.flush().is_err());
         assert!(hurried.attach().is_err());
         assert_eq!(arena.stats(), before, "a refused call changed something");
         large.check();
+        // A free is deferred: it succeeds, and a second one is seen.
+        assert_eq!(worker.free(large.pointer()), Ok(()));
+        assert_eq!(worker.free(large.pointer()), Err(FreeError::Deferred));
+        assert_eq!(worker.free_bulk(&[bulk.pointer()], |_, _| ()), 1);
+        assert_eq!(worker.free(bulk.pointer()), Err(FreeError::Deferred));
+        assert_eq!(arena.stats().deferred_bytes, 2 * 8192);
         // What the cache can do needs no heap.
         small.free(&worker);
         let small = Object::alloc(&worker, 64, 3, Extent::Whole).unwrap();
@@ -44,9 +49,10 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
         drop(gate);
         holder.join().unwrap();
     });
-    large.free(&worker);
     drop(worker);
-    prove_idle(&arena);
+    let idle = prove_idle(&arena);
+    assert_eq!(idle.deferred_bytes, 0);
+    assert_eq!(arena.stats().deferred_frees, 2);
 }
 
 #[test]
@@ -79,16 +85,16 @@ fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
             assert_eq!(worker.alloc(1024), Err(AllocError::Busy));
             assert_eq!(arena.stats(), before);
             if config.transfer_capacity == 0 {
-                assert_eq!(worker.free(last.pointer()), Err(FreeError::Busy));
-                assert_eq!(arena.stats(), before);
-                // Refused, not half freed: the next one is no double free.
-                assert_eq!(worker.free(last.pointer()), Err(FreeError::Busy));
-                last.check();
+                // The spill found no way out, so the object itself is deferred.
+                assert_eq!(worker.free(last.pointer()), Ok(()));
+                assert_eq!(worker.free(last.pointer()), Err(FreeError::Deferred));
+                assert_eq!(arena.stats().cached_bytes, before.cached_bytes);
+            } else {
+                assert_eq!(worker.free(last.pointer()), Ok(()));
             }
             drop(gate);
             holder.join().unwrap();
         });
-        last.free(&worker);
         drop(worker);
         prove_idle(&arena);
         // SAFETY: nothing is attached or allocated.

@@ -1,0 +1,121 @@
+//! The deferred list: frees that could not take the heap lock, until somebody who holds it comes by.
+//!
+//! A lock-free stack, linked through the first word of the objects themselves. Pushing is a
+//! compare-and-swap of the head, draining one exchange that takes the whole stack, so no pop ever
+//! compares a head that may have left and come back: there is no ABA.
+//!
+//! **Ordering.** A push releases, a drain acquires: whoever drains sees each object's link and its
+//! map byte as its pusher left them. An object is validated, and marked [`Deferred`], before it is
+//! linked: a second free of it is refused, and nothing is written through a pointer that is not
+//! an allocated block.
+//!
+//! [`Deferred`]: super::block::BlockState::Deferred
+
+use crate::sync::{AtomicU32, Ordering};
+
+/// The list. Zeroed memory is an empty one.
+#[repr(C)]
+pub(crate) struct Deferred {
+    head: AtomicU32,
+    /// Units on the list. Many workers add to it, on a path that is rare.
+    units: AtomicU32,
+}
+
+impl Deferred {
+    /// Puts the object at `address`, of `units`, on the list; `link` writes the address of the
+    /// next one into it.
+    pub(crate) fn push(&self, address: u32, units: u32, link: impl Fn(u32)) {
+        // Before the object can be drained, so that the count never falls below 0.
+        self.units.fetch_add(units, Ordering::Relaxed);
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            link(head);
+            match self
+                .head
+                .compare_exchange(head, address, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(found) => head = found,
+            }
+        }
+    }
+
+    /// Empties the list and returns what was its head: 0, or the first of a chain that is now the
+    /// caller's. Costs a load where there is nothing.
+    #[inline]
+    pub(crate) fn take_all(&self) -> u32 {
+        if self.head.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        self.head.swap(0, Ordering::Acquire)
+    }
+
+    /// Says that objects of `units`, which `take_all` returned, are the heap's again.
+    pub(crate) fn count_drained(&self, units: u32) {
+        self.units.fetch_sub(units, Ordering::Relaxed);
+    }
+
+    /// Units on the list, or on their way to and from it.
+    pub(crate) fn units(&self) -> u32 {
+        self.units.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::sync::PlainU32;
+    use loom::sync::Arc;
+
+    const OBJECTS: usize = 3;
+
+    struct Shared {
+        list: Deferred,
+        links: [PlainU32; OBJECTS],
+    }
+
+    /// Objects are 1, 2, 3; returns those of the chain, as bits.
+    fn drain(shared: &Shared) -> u32 {
+        let mut seen = 0;
+        let mut object = shared.list.take_all();
+        while object != 0 {
+            assert_eq!(seen & 1 << object, 0, "an object twice in one chain");
+            seen |= 1 << object;
+            shared.list.count_drained(1);
+            object = shared.links[object as usize - 1].get();
+        }
+        seen
+    }
+
+    /// Two workers defer, one of them two objects, while the holder of the lock drains: every
+    /// object comes out exactly once, then or at the end.
+    #[test]
+    fn every_object_is_drained_once() {
+        loom::model(|| {
+            let shared = Arc::new(Shared {
+                list: Deferred {
+                    head: AtomicU32::new(0),
+                    units: AtomicU32::new(0),
+                },
+                links: core::array::from_fn(|_| PlainU32::new(0)),
+            });
+            let push = |shared: &Shared, object: u32| {
+                let link = |next| shared.links[object as usize - 1].set(next);
+                shared.list.push(object, 1, link);
+            };
+            let pushers = [&[1][..], &[2, 3]].map(|objects| {
+                let shared = shared.clone();
+                loom::thread::spawn(move || {
+                    objects.iter().for_each(|&object| push(&shared, object))
+                })
+            });
+            let early = drain(&shared);
+            for pusher in pushers {
+                pusher.join().unwrap();
+            }
+            let late = drain(&shared);
+            assert_eq!((early & late, early | late), (0, 0b1110));
+            assert_eq!(shared.list.units(), 0);
+        });
+    }
+}

@@ -1,0 +1,78 @@
+//! Many objects at once, past the caches.
+
+use super::Worker;
+use super::miss::{Effort, Request};
+use crate::error::{AllocError, Busy, FreeError};
+use crate::order::{MAX_ORDER, block_bytes};
+use crate::source::ChunkSource;
+
+impl<S: ChunkSource> Worker<'_, S> {
+    /// Allocates `1 << n_order` objects of at least `size` bytes each, cut from one block of that
+    /// many times the size, and writes them to `out`, lowest first at a constant stride. Each can
+    /// be freed on its own. Bypasses the caches; may grow the memory by a chunk.
+    pub fn alloc_bulk(
+        &self,
+        size: usize,
+        n_order: u32,
+        out: &mut [*mut u8],
+    ) -> Result<(), AllocError> {
+        self.bulk(size, n_order, out, self.effort())
+    }
+
+    /// [`alloc_bulk`](Self::alloc_bulk) out of the chunks that there are.
+    pub fn alloc_bulk_nogrow(
+        &self,
+        size: usize,
+        n_order: u32,
+        out: &mut [*mut u8],
+    ) -> Result<(), AllocError> {
+        self.bulk(size, n_order, out, self.effort().without_growth())
+    }
+
+    fn bulk(
+        &self,
+        size: usize,
+        n_order: u32,
+        out: &mut [*mut u8],
+        effort: Effort,
+    ) -> Result<(), AllocError> {
+        let Request::Block(order) = Request::of(size)? else {
+            return Err(AllocError::TooLarge);
+        };
+        if n_order > MAX_ORDER - order {
+            return Err(AllocError::TooLarge);
+        }
+        let out = out.get_mut(..1 << n_order).ok_or(AllocError::ShortArray)?;
+        let first = self.take(effort, |heap| heap.take_bulk(order, n_order))?;
+        for (index, object) in (0..).zip(out) {
+            *object = self
+                .memory
+                .pointer(first.address + index * block_bytes(order));
+        }
+        Ok(())
+    }
+
+    /// Frees every pointer of the array under one taking of the heap lock, bypassing the caches.
+    /// Null pointers are passed over; each that is refused is reported to `refused` with its
+    /// index, and does not keep the others from being freed. Returns how many were freed. When
+    /// the lock cannot be had they are deferred, one by one.
+    pub fn free_bulk(
+        &self,
+        pointers: &[*mut u8],
+        mut refused: impl FnMut(usize, FreeError),
+    ) -> usize {
+        let mut heap = self.heap(self.effort().patience);
+        let mut freed = 0;
+        for (index, &pointer) in pointers.iter().enumerate().filter(|(_, p)| !p.is_null()) {
+            let result = match &mut heap {
+                Ok(heap) => self.free_locked(heap, pointer),
+                Err(Busy) => self.check(pointer).map(|block| self.defer(block)),
+            };
+            match result {
+                Ok(()) => freed += 1,
+                Err(error) => refused(index, error),
+            }
+        }
+        freed
+    }
+}

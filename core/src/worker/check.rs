@@ -1,0 +1,102 @@
+//! What a pointer is: an allocated block of the arena, or which kind of mistake.
+
+use super::Worker;
+use crate::error::FreeError;
+use crate::heap::block::{BlockState, allocated_order, block_order, block_state};
+use crate::heap::block_map::{ChunkKind, enclosing_block, map_byte};
+use crate::order::{CHUNK_BYTES, MAX_ORDER, UNIT_BYTES, block_bytes};
+use crate::source::ChunkSource;
+
+/// An allocated block.
+#[derive(Clone, Copy)]
+pub(super) struct Checked {
+    pub(super) address: u32,
+    /// Its order, or `None` for a huge block.
+    pub(super) order: Option<u32>,
+}
+
+impl<S: ChunkSource> Worker<'_, S> {
+    /// Whether `pointer` lies in a chunk of this arena: in an allocated block, a free one, or the
+    /// allocator's own. Never refuses, whatever the pointer.
+    pub fn owns(&self, pointer: *const u8) -> bool {
+        self.memory.address(pointer).is_some_and(|address| {
+            !matches!(
+                self.header.chunks.kind(address),
+                ChunkKind::Foreign | ChunkKind::Returned
+            )
+        })
+    }
+
+    /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up.
+    pub fn usable_size(&self, pointer: *const u8) -> Result<usize, FreeError> {
+        let block = self.check(pointer)?;
+        Ok(match block.order {
+            Some(order) => block_bytes(order) as usize,
+            None => self.huge_bytes(block.address),
+        })
+    }
+
+    fn huge_bytes(&self, address: u32) -> usize {
+        self.header.chunks.run_chunks(address).get() as usize * CHUNK_BYTES as usize
+    }
+
+    /// Whether a free block of `order` seems to start at `address`, in a chunk of blocks: only as
+    /// true as the moment, without the heap lock.
+    pub(super) fn looks_free(&self, address: u32, order: u32) -> bool {
+        // SAFETY: the caller's address lies in a chunk of blocks of the arena.
+        let byte = unsafe { map_byte(self.memory, address) }.get();
+        block_state(byte).is_free() && block_order(byte) == order
+    }
+
+    /// The allocated block at `pointer`, or what else it is.
+    pub(super) fn check(&self, pointer: *const u8) -> Result<Checked, FreeError> {
+        let address = self.memory.address(pointer).ok_or(FreeError::Foreign)?;
+        match self.header.chunks.kind(address) {
+            ChunkKind::Foreign => Err(FreeError::Foreign),
+            ChunkKind::Returned => Err(FreeError::NotAllocated),
+            _ if address % UNIT_BYTES != 0 => Err(FreeError::Unaligned),
+            ChunkKind::Blocks => self.check_mapped(address),
+            ChunkKind::Huge if address.is_multiple_of(CHUNK_BYTES) => Ok(Checked {
+                address,
+                order: None,
+            }),
+            ChunkKind::HugeDeferred => Err(FreeError::Deferred),
+            ChunkKind::Huge | ChunkKind::HugeRest => Err(FreeError::Interior),
+        }
+    }
+
+    fn check_mapped(&self, address: u32) -> Result<Checked, FreeError> {
+        // SAFETY: the chunk table says that the address lies in a chunk of blocks of the arena.
+        let byte = unsafe { map_byte(self.memory, address) }.get();
+        let order = allocated_order(byte);
+        if order <= MAX_ORDER {
+            return Ok(Checked {
+                address,
+                order: Some(order),
+            });
+        }
+        Err(match block_state(byte) {
+            // SAFETY: as above.
+            BlockState::Interior => match unsafe { enclosing_block(self.memory, address) } {
+                // Only a live block makes it an interior pointer.
+                Some((_, BlockState::Allocated)) => FreeError::Interior,
+                Some((_, state)) => refusal(state),
+                None => FreeError::NotAllocated,
+            },
+            state => refusal(state),
+        })
+    }
+}
+
+/// Why a block in `state` cannot be freed.
+fn refusal(state: BlockState) -> FreeError {
+    match state {
+        BlockState::Metadata => FreeError::Metadata,
+        BlockState::Cached => FreeError::Cached,
+        BlockState::InTransfer => FreeError::InTransfer,
+        BlockState::Deferred => FreeError::Deferred,
+        BlockState::Interior | BlockState::Free | BlockState::Zeroed | BlockState::Allocated => {
+            FreeError::NotAllocated
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Everything behind a hit: refill and spill, the central heap, growth, the last resort, and frees
+//! that are deferred.
+
+use super::check::Checked;
+use super::{Worker, clamp};
+use crate::error::{AllocError, Busy, FreeError};
+use crate::heap::block::BlockState;
+use crate::heap::block_map::ChunkKind;
+use crate::heap::central::{Heap, Taken};
+use crate::lock::Patience;
+use crate::order::{CHUNK_BYTES, CHUNK_UNITS, MAX_CHUNKS, MAX_ORDER, block_units, order_of};
+use crate::source::ChunkSource;
+use crate::sync::PlainU32;
+use core::ptr::NonNull;
+
+/// What a call takes on itself to find a block.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// How long it tries for a lock.
+    pub(super) patience: Patience,
+    /// Whether it may grow the memory.
+    pub(super) grow: bool,
+}
+
+impl Effort {
+    /// One try of everything, without growth.
+    pub(super) const NO_WAIT: Self = Self {
+        patience: Patience::Try,
+        grow: false,
+    };
+
+    pub(super) fn without_growth(self) -> Self {
+        Self {
+            grow: false,
+            ..self
+        }
+    }
+}
+
+/// What a size asks for.
+pub(super) enum Request {
+    /// One block of this order.
+    Block(u32),
+    /// A run of so many chunks.
+    Huge(u32),
+}
+
+impl Request {
+    pub(super) fn of(size: usize) -> Result<Self, AllocError> {
+        match (size, order_of(clamp(size))) {
+            (0, _) => Err(AllocError::ZeroSize),
+            (_, order) if order <= MAX_ORDER => Ok(Self::Block(order)),
+            _ => match size.div_ceil(CHUNK_BYTES as usize) {
+                // Chunk 0 is never handed out.
+                count if count < MAX_CHUNKS => Ok(Self::Huge(count as u32)),
+                _ => Err(AllocError::TooLarge),
+            },
+        }
+    }
+}
+
+impl<S: ChunkSource> Worker<'_, S> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn alloc_slow(
+        &self,
+        size: usize,
+        effort: Effort,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let taken = match Request::of(size)? {
+            Request::Block(order) => {
+                if let Some(address) = self.refill_and_pop(order, effort)? {
+                    return Ok(self.pointer(address));
+                }
+                self.take_direct(order, effort, |heap| heap.take(order))?
+            }
+            Request::Huge(count) => self.take_huge(count, effort)?,
+        };
+        Ok(self.pointer(taken.address))
+    }
+
+    /// An object of a cached order, by way of the stack. `None` when the order is not cached, or
+    /// nothing of it is left for a batch.
+    pub(super) fn refill_and_pop(
+        &self,
+        order: u32,
+        effort: Effort,
+    ) -> Result<Option<u32>, AllocError> {
+        let Some(lifo) = self.slot.lifos.get(order as usize) else {
+            return Ok(None);
+        };
+        if !lifo.is_cached() {
+            return Ok(None);
+        }
+        if lifo.fill() == 0 {
+            self.refill(order, effort.patience)?;
+        }
+        Ok(lifo
+            .pop(self.memory)
+            .inspect(|&address| self.mark(address, BlockState::Allocated, order)))
+    }
+
+    /// One block of `order` out of the heap, counted as such.
+    pub(super) fn take_direct(
+        &self,
+        order: u32,
+        effort: Effort,
+        take: impl Fn(&mut Heap<'_>) -> Option<Taken>,
+    ) -> Result<Taken, AllocError> {
+        let taken = self.take(effort, take)?;
+        self.slot.traffic[order as usize].direct_allocations.add(1);
+        Ok(taken)
+    }
+
+    /// A run of `count` chunks.
+    pub(super) fn take_huge(&self, count: u32, effort: Effort) -> Result<Taken, AllocError> {
+        if !effort.grow {
+            // A run is growth, whether of the memory or of the arena's part of it.
+            return Err(AllocError::OutOfMemory);
+        }
+        let mut heap = self.heap(effort.patience)?;
+        if let Some(taken) = heap.take_huge(self.source, count) {
+            return Ok(taken);
+        }
+        drop(heap);
+        self.gather(effort)?;
+        self.heap(effort.patience)?
+            .take_huge(self.source, count)
+            .ok_or(AllocError::OutOfMemory)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn free_slow(&self, pointer: *mut u8, patience: Patience) -> Result<(), FreeError> {
+        if pointer.is_null() {
+            return Ok(());
+        }
+        let block = self.check(pointer)?;
+        if let Some(order) = block.order
+            && let Some(lifo) = self.slot.lifos.get(order as usize)
+            && lifo.is_cached()
+            && self.spill(order, patience).is_ok()
+            && lifo.push(self.memory, block.address)
+        {
+            self.mark(block.address, BlockState::Cached, order);
+            return Ok(());
+        }
+        match self.heap(patience) {
+            Ok(mut heap) => self.free_locked(&mut heap, pointer),
+            Err(Busy) => {
+                self.defer(block);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fills the empty stack of `order` with a batch out of what there is, if there is any.
+    fn refill(&self, order: u32, patience: Patience) -> Result<(), Busy> {
+        let lifo = &self.slot.lifos[order as usize];
+        let traffic = &self.slot.traffic[order as usize];
+        let entries = lifo.entries(self.memory);
+        let batch = &entries[..self.header.config.batch.get() as usize];
+        let transfer = &self.header.transfers[order as usize];
+        let cached = |address| self.mark(address, BlockState::Cached, order);
+        let filled = if transfer.take(transfer.entries(self.memory), batch, self.owner(), cached) {
+            traffic.refills_from_transfer.add(1);
+            batch.len() as u32
+        } else {
+            let filled = self.fill_from_heap(&mut self.heap(patience)?, order, batch);
+            if filled > 0 {
+                traffic.refills_from_heap.add(1);
+            }
+            filled
+        };
+        traffic.objects_in.add(filled.into());
+        lifo.set_fill(filled);
+        Ok(())
+    }
+
+    /// Puts up to as many free objects of `order` into `entries`, from their start, as they hold.
+    fn fill_from_heap(&self, heap: &mut Heap<'_>, order: u32, entries: &[PlainU32]) -> u32 {
+        let mut free = entries.iter();
+        let count = entries.len() as u32;
+        heap.take_batch(order, count, BlockState::Cached, |address| {
+            if let Some(entry) = free.next() {
+                entry.set(address);
+            }
+        })
+    }
+
+    /// Fills this worker's cache until the next `count` allocations of `size` bytes are hits: at
+    /// most the cache's capacity. Grows the memory as needed, and may wait where the context
+    /// allows. Fails when the size is not cached, the count is above the capacity, or memory runs
+    /// out; what was found by then stays cached.
+    pub fn reserve(&self, size: usize, count: usize) -> Result<(), AllocError> {
+        let Request::Block(order) = Request::of(size)? else {
+            return Err(AllocError::TooLarge);
+        };
+        let lifo = self
+            .slot
+            .lifos
+            .get(order as usize)
+            .filter(|lifo| lifo.is_cached())
+            .ok_or(AllocError::NotCached)?;
+        let entries = lifo.entries(self.memory);
+        if count > entries.len() {
+            return Err(AllocError::NotCached);
+        }
+        let effort = self.effort();
+        while (lifo.fill() as usize) < count {
+            let fill = lifo.fill();
+            let mut heap = self.heap(effort.patience)?;
+            let filled = self.fill_from_heap(&mut heap, order, &entries[fill as usize..count]);
+            if filled == 0 && heap.grow(self.source).is_none() {
+                return Err(AllocError::OutOfMemory);
+            }
+            let traffic = &self.slot.traffic[order as usize];
+            traffic.objects_in.add(filled.into());
+            lifo.set_fill(fill + filled);
+        }
+        Ok(())
+    }
+
+    /// Makes room in the full stack of `order` by moving its top batch out.
+    fn spill(&self, order: u32, patience: Patience) -> Result<(), Busy> {
+        let lifo = &self.slot.lifos[order as usize];
+        let traffic = &self.slot.traffic[order as usize];
+        let fill = lifo.fill();
+        let batch = self.header.config.batch.get().min(fill);
+        let left = fill - batch;
+        let objects = &lifo.entries(self.memory)[left as usize..fill as usize];
+        let transfer = &self.header.transfers[order as usize];
+        let in_transfer = |address| self.mark(address, BlockState::InTransfer, order);
+        let entries = transfer.entries(self.memory);
+        if transfer.put(entries, objects, self.owner(), in_transfer) {
+            traffic.spills_to_transfer.add(1);
+        } else {
+            let mut heap = self.heap(patience)?;
+            self.give_all(&mut heap, objects, order);
+            traffic.spills_to_heap.add(1);
+        }
+        traffic.objects_out.add(batch.into());
+        lifo.set_fill(left);
+        Ok(())
+    }
+
+    /// Takes a block out of the heap by `take`; grows by a chunk if there is none, and gathers
+    /// what the caches hold if it cannot grow.
+    pub(super) fn take(
+        &self,
+        effort: Effort,
+        take: impl Fn(&mut Heap<'_>) -> Option<Taken>,
+    ) -> Result<Taken, AllocError> {
+        let mut heap = self.heap(effort.patience)?;
+        if let Some(taken) = take(&mut heap) {
+            return Ok(taken);
+        }
+        if effort.grow && heap.grow(self.source).is_some() {
+            return take(&mut heap).ok_or(AllocError::OutOfMemory);
+        }
+        drop(heap);
+        self.gather(effort)?;
+        take(&mut self.heap(effort.patience)?).ok_or(AllocError::OutOfMemory)
+    }
+
+    /// Returns what this worker and the transfer caches hold to the heap. Takes the heap lock
+    /// first, then that of a transfer cache, whose holders want no other: an object that is taken
+    /// out always has somewhere to go. Not for constant time: does nothing then.
+    fn gather(&self, effort: Effort) -> Result<(), Busy> {
+        if effort.patience == Patience::Try {
+            return Ok(());
+        }
+        let mut heap = self.heap(effort.patience)?;
+        self.flush_locked(&mut heap);
+        drop(heap);
+        for (order, transfer) in (0..).zip(&self.header.transfers) {
+            let entries = transfer.entries(self.memory);
+            while transfer.count.get() > 0 {
+                const AT_ONCE: usize = 64;
+                let mut objects = [0; AT_ONCE];
+                let mut heap = self.heap(effort.patience)?;
+                let taken =
+                    transfer.take_up_to(entries, &mut objects, self.owner(), effort.patience)?;
+                for &address in &objects[..taken] {
+                    self.give(&mut heap, address, order);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees an allocated block to the heap, whatever its order.
+    pub(super) fn free_locked(
+        &self,
+        heap: &mut Heap<'_>,
+        pointer: *mut u8,
+    ) -> Result<(), FreeError> {
+        // Checked under the lock: a block of an uncached order is only ever freed here, so two
+        // workers that free one at the same moment are told apart.
+        let Checked { address, order } = self.check(pointer)?;
+        match order {
+            Some(order) => {
+                self.give(heap, address, order);
+                self.slot.traffic[order as usize].direct_frees.add(1);
+            }
+            // SAFETY: checked under the lock to be a huge block, which is now nobody's.
+            None => unsafe { heap.give_huge(self.source, address, 0) },
+        }
+        Ok(())
+    }
+
+    /// Leaves a checked block to the next holder of the heap lock.
+    pub(super) fn defer(&self, block: Checked) {
+        let address = block.address;
+        let units = match block.order {
+            Some(order) => {
+                self.mark(address, BlockState::Deferred, order);
+                block_units(order)
+            }
+            None => {
+                self.header
+                    .chunks
+                    .set_kind(address, ChunkKind::HugeDeferred);
+                self.header.chunks.run_chunks(address).get() * CHUNK_UNITS
+            }
+        };
+        self.header.central.deferred.push(address, units, |next| {
+            // SAFETY: the block was allocated, is freed by this call, and is at least 16 bytes.
+            unsafe { self.memory.at::<PlainU32>(address) }.set(next);
+        });
+    }
+
+    pub(super) fn flush_locked(&self, heap: &mut Heap<'_>) {
+        for (order, lifo) in (0..).zip(&self.slot.lifos) {
+            let fill = lifo.fill();
+            self.give_all(heap, &lifo.entries(self.memory)[..fill as usize], order);
+            self.slot.traffic[order as usize]
+                .objects_out
+                .add(fill.into());
+            lifo.set_fill(0);
+        }
+    }
+
+    fn give_all(&self, heap: &mut Heap<'_>, objects: &[PlainU32], order: u32) {
+        for object in objects {
+            self.give(heap, object.get(), order);
+        }
+    }
+
+    pub(super) fn give(&self, heap: &mut Heap<'_>, address: u32, order: u32) {
+        // SAFETY: the object was in this worker's cache, or taken out of a transfer cache, or
+        // checked to be allocated: out of the heap, of `order`, and now nobody's.
+        unsafe { heap.give(address, order) };
+        heap.trim(self.source, address);
+    }
+}
