@@ -166,6 +166,10 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
 /// whoever takes the heap lock drains that list first.
 fn walk_huge(heap: &Heap<'_>) -> Result<(u64, u64), Violation> {
     let table = heap.chunks();
+    if let Some(address) = table.of_kind(ChunkKind::HugeDeferred).next() {
+        let state = BlockState::Deferred;
+        return Err(Violation::Lost { address, state });
+    }
     let (mut runs, mut chunks) = (0, 0);
     for start in table.of_kind(ChunkKind::Huge) {
         let count = table.run_chunks(start).get();

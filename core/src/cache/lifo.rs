@@ -65,6 +65,14 @@ impl Lifo {
         true
     }
 
+    /// Takes the object pushed last off the stack, on its way out: no allocation, and not counted.
+    pub(crate) fn take_top(&self, memory: Memory) -> Option<u32> {
+        let fill = self.fill().checked_sub(1)?;
+        let address = self.entries(memory)[fill as usize].get();
+        self.set_fill(fill);
+        Some(address)
+    }
+
     /// Whether the order is cached at all.
     pub(crate) fn is_cached(&self) -> bool {
         self.base.get() != self.limit.get()

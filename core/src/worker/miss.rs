@@ -166,7 +166,13 @@ impl<S: ChunkSource> Worker<'_, S> {
             traffic.refills_from_transfer.add(1);
             batch.len() as u32
         } else {
-            let filled = self.fill_from_heap(&mut self.heap(patience)?, order, batch);
+            let mut heap = self.heap(patience)?;
+            if lifo.fill() > 0 {
+                // Taking the lock drains deferred frees, and a chunk source that is given a chunk
+                // back by that may have freed objects into this stack.
+                return Ok(());
+            }
+            let filled = self.fill_from_heap(&mut heap, order, batch);
             if filled > 0 {
                 traffic.refills_from_heap.add(1);
             }
@@ -208,15 +214,17 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
         let effort = self.effort();
         while (lifo.fill() as usize) < count {
-            let fill = lifo.fill();
             let mut heap = self.heap(effort.patience)?;
-            let filled = self.fill_from_heap(&mut heap, order, &entries[fill as usize..count]);
-            if filled == 0 && heap.grow(self.source).is_none() {
-                return Err(AllocError::OutOfMemory);
-            }
+            // Read under the lock: a chunk source that is called back may use this very stack.
+            let fill = lifo.fill();
+            let wanted = entries.get(fill as usize..count).unwrap_or_default();
+            let filled = self.fill_from_heap(&mut heap, order, wanted);
             let traffic = &self.slot.traffic[order as usize];
             traffic.objects_in.add(filled.into());
             lifo.set_fill(fill + filled);
+            if !wanted.is_empty() && filled == 0 && heap.grow(self.source).is_none() {
+                return Err(AllocError::OutOfMemory);
+            }
         }
         Ok(())
     }
@@ -234,13 +242,13 @@ impl<S: ChunkSource> Worker<'_, S> {
         let entries = transfer.entries(self.memory);
         if transfer.put(entries, objects, self.owner(), in_transfer) {
             traffic.spills_to_transfer.add(1);
+            traffic.objects_out.add(batch.into());
+            lifo.set_fill(left);
         } else {
             let mut heap = self.heap(patience)?;
-            self.give_all(&mut heap, objects, order);
+            self.give_top(&mut heap, order, batch);
             traffic.spills_to_heap.add(1);
         }
-        traffic.objects_out.add(batch.into());
-        lifo.set_fill(left);
         Ok(())
     }
 
@@ -331,19 +339,22 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     pub(super) fn flush_locked(&self, heap: &mut Heap<'_>) {
-        for (order, lifo) in (0..).zip(&self.slot.lifos) {
-            let fill = lifo.fill();
-            self.give_all(heap, &lifo.entries(self.memory)[..fill as usize], order);
-            self.slot.traffic[order as usize]
-                .objects_out
-                .add(fill.into());
-            lifo.set_fill(0);
+        for order in 0..self.slot.lifos.len() as u32 {
+            self.give_top(heap, order, u32::MAX);
         }
     }
 
-    fn give_all(&self, heap: &mut Heap<'_>, objects: &[PlainU32], order: u32) {
-        for object in objects {
-            self.give(heap, object.get(), order);
+    /// Gives up to `count` objects off the top of the stack of `order` to the heap. One at a time:
+    /// a chunk that becomes empty goes back to the source, which may call this worker again and
+    /// must find the stack as it is.
+    fn give_top(&self, heap: &mut Heap<'_>, order: u32, count: u32) {
+        let lifo = &self.slot.lifos[order as usize];
+        for _ in 0..count {
+            let Some(address) = lifo.take_top(self.memory) else {
+                return;
+            };
+            self.slot.traffic[order as usize].objects_out.add(1);
+            self.give(heap, address, order);
         }
     }
 
