@@ -8,7 +8,7 @@ use crate::cache::slot::{Slot, Traffic};
 use crate::cache::transfer::Transfer;
 use crate::config::MAX_CACHED_ORDERS;
 use crate::header::{Header, MAGIC};
-use crate::heap::block_map::ChunkTable;
+use crate::heap::block_map::{ChunkKind, ChunkTable};
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, MAX_CHUNKS, UNIT_BYTES};
 use core::mem::offset_of;
 
@@ -60,9 +60,16 @@ layout! {
     header_slot_directory = offset_of!(Header, slots.directory);
     /// In the header: slots made, the first entries of the directory.
     header_slots_made = offset_of!(Header, slots.made);
-    /// In the header: one byte a chunk of the memory: 1 for the arena's chunks of blocks, 2 for the
-    /// first of a huge block, 3 for the others of one.
+    /// In the header: one byte a chunk of the memory, which says what the chunk is to the arena.
     header_chunk_kinds = offset_of!(Header, chunks) + ChunkTable::KINDS_OFFSET;
+    /// A chunk's byte: cut into blocks.
+    chunk_kind_blocks = ChunkKind::Blocks;
+    /// A chunk's byte: the first of a huge block.
+    chunk_kind_huge = ChunkKind::Huge;
+    /// A chunk's byte: another of the huge block whose first one is below it.
+    chunk_kind_huge_rest = ChunkKind::HugeRest;
+    /// A chunk's byte: the first of a huge block that was freed and waits on the deferred list.
+    chunk_kind_huge_deferred = ChunkKind::HugeDeferred;
     /// In the header: the transfer caches, one after the other by order.
     header_transfers = offset_of!(Header, transfers);
     /// In the header: chunks of blocks.
