@@ -6,13 +6,15 @@
 //!
 //! [`open`]: Arena::open
 
+use crate::check::{self, CheckError};
 use crate::config::Config;
+use crate::damage::Damage;
 use crate::error::{ArenaError, AttachError, Busy};
 use crate::header::{HEADER_OFFSET, Header, LAYOUT_VERSION, MAGIC};
 use crate::heap::central::Heap;
 use crate::lock::{Context, Owner};
 use crate::memory::Memory;
-use crate::order::{CHUNK_BYTES, order_of};
+use crate::order::{CHUNK_BYTES, MAX_CHUNKS, order_of};
 use crate::source::ChunkSource;
 use crate::stats::Stats;
 use crate::verify;
@@ -53,6 +55,7 @@ impl<S: ChunkSource> Arena<S> {
         let header = arena.header();
         let mut heap = arena.heap()?;
         header.central.max_chunks.set(config.max_chunks);
+        header.central.shadowed.set(config.checking.into());
         // SAFETY: the chunk is ours. Listing its blocks writes the first two words of the first of
         // them, which is where the header starts: `magic` and `version`, set below.
         unsafe { heap.adopt(run) };
@@ -69,7 +72,7 @@ impl<S: ChunkSource> Arena<S> {
         Ok(arena)
     }
 
-    /// The slot directory and the arrays of the transfer caches.
+    /// The slot directory, the arrays of the transfer caches, and what checking mode needs.
     fn make_tables(&self, heap: &mut Heap<'_>, config: &Config) -> Option<()> {
         let header = self.header();
         let directory = heap.take_metadata(order_of(config.max_workers * 4))?;
@@ -80,6 +83,10 @@ impl<S: ChunkSource> Arena<S> {
             for (order, transfer) in (0..config.cached_orders).zip(&header.transfers) {
                 transfer.begin(arrays + order * stride, config.transfer_capacity);
             }
+        }
+        if config.checking {
+            let padding = heap.take_metadata(order_of(MAX_CHUNKS as u32 * 4))?;
+            header.huge_padding.set(padding);
         }
         Some(())
     }
@@ -155,6 +162,21 @@ impl<S: ChunkSource> Arena<S> {
         let header = self.header();
         let heap = self.heap().map_err(|Busy| Violation::Busy)?;
         verify::verify(header, &heap)
+    }
+
+    /// Checking mode: whether every byte of the `length` bytes from `pointer` on is allocated, that
+    /// is, was asked for and is not freed; else the first that is not. Cached, deferred and
+    /// quarantined objects count as freed, and so does the padding behind an object. Locks nothing;
+    /// as exact as the moment while workers run.
+    pub fn check(&self, pointer: *const u8, length: usize) -> Result<(), CheckError> {
+        check::check(self.header(), self.memory, pointer, length)
+    }
+
+    /// Checking mode: the first damage that some worker found, when it freed an object or took one
+    /// out of its quarantine. [`Stats::damages`] counts all. Exact when no other call is in flight.
+    pub fn damage(&self) -> Option<Damage> {
+        let mut slots = self.header().slots.iter(self.memory);
+        slots.find_map(|slot| slot.checked(self.memory)?.first_damage())
     }
 
     /// Ends the arena: all its chunks go back to the source, whatever is allocated in them.

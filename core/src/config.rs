@@ -11,6 +11,8 @@ pub const MAX_CAPACITY: u32 = 256;
 pub const MAX_TRANSFER_CAPACITY: u32 = 1024;
 /// The most slots an arena can have: the seeds' limit of CPUs.
 pub const MAX_WORKERS: u32 = 8192;
+/// The most objects that a worker's quarantine can hold in checking mode.
+pub const MAX_QUARANTINE: u32 = 4096;
 
 /// How an arena is made. The defaults are the seeds' figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,13 @@ pub struct Config {
     /// Chunks of 1 MiB that the arena may own, huge blocks included: 1 ..= 4096. The memory's own
     /// maximum holds as well.
     pub max_chunks: u32,
+    /// Checking mode: every allocation and free is checked byte by byte. Freed and padding bytes
+    /// are poisoned, reuse is delayed, and [`Arena::check`](crate::Arena::check) knows of every
+    /// byte whether it is allocated. Costs time on each call and 64 KiB more of each chunk.
+    pub checking: bool,
+    /// Freed objects that a worker keeps from reuse in checking mode: 0 ..= 4096. Without
+    /// checking mode it is not used.
+    pub quarantine: u32,
 }
 
 impl Config {
@@ -46,6 +55,8 @@ impl Config {
         transfer_capacity: 64,
         max_workers: 256,
         max_chunks: MAX_CHUNKS as u32,
+        checking: false,
+        quarantine: 256,
     };
 
     /// Every operation goes to the central heap under its lock: the seeds' "before".
@@ -57,6 +68,12 @@ impl Config {
     /// Caches without transfer caches: the alternative that the seeds measured and dropped.
     pub const SPILL_ONLY: Self = Self {
         transfer_capacity: 0,
+        ..Self::DEFAULT
+    };
+
+    /// The default in checking mode.
+    pub const CHECKING: Self = Self {
+        checking: true,
         ..Self::DEFAULT
     };
 
@@ -79,6 +96,7 @@ impl Config {
             ),
             ("max_workers", self.max_workers, 1, MAX_WORKERS),
             ("max_chunks", self.max_chunks, 1, MAX_CHUNKS as u32),
+            ("quarantine", self.quarantine, 0, MAX_QUARANTINE),
         ];
         for (setting, value, least, most) in ranges {
             if value < least || value > most {
@@ -106,7 +124,12 @@ mod tests {
 
     #[test]
     fn presets_pass() {
-        for config in [Config::DEFAULT, Config::NO_CACHES, Config::SPILL_ONLY] {
+        for config in [
+            Config::DEFAULT,
+            Config::NO_CACHES,
+            Config::SPILL_ONLY,
+            Config::CHECKING,
+        ] {
             assert_eq!(config.check(), Ok(()));
         }
     }
@@ -154,6 +177,13 @@ mod tests {
                 Config {
                     max_chunks: 0,
                     ..Config::DEFAULT
+                },
+            ),
+            (
+                "quarantine",
+                Config {
+                    quarantine: 4097,
+                    ..Config::CHECKING
                 },
             ),
         ];

@@ -33,6 +33,9 @@ pub(crate) struct Header {
     pub(crate) address: PlainU32,
     pub(crate) config: SharedConfig,
     pub(crate) slots: Slots,
+    /// In checking mode, address of a word a chunk of the memory: of a huge run that starts there,
+    /// how many of its bytes nobody asked for.
+    pub(crate) huge_padding: PlainU32,
     pub(crate) central: Central,
     pub(crate) transfers: [Transfer; MAX_CACHED_ORDERS as usize],
     pub(crate) chunks: ChunkTable,
@@ -47,6 +50,9 @@ pub(crate) struct SharedConfig {
     pub(crate) transfer_capacity: PlainU32,
     pub(crate) max_workers: PlainU32,
     pub(crate) max_chunks: PlainU32,
+    /// 1 in checking mode.
+    pub(crate) checking: PlainU32,
+    pub(crate) quarantine: PlainU32,
 }
 
 impl SharedConfig {
@@ -57,6 +63,8 @@ impl SharedConfig {
         self.transfer_capacity.set(config.transfer_capacity);
         self.max_workers.set(config.max_workers);
         self.max_chunks.set(config.max_chunks);
+        self.checking.set(config.checking.into());
+        self.quarantine.set(config.quarantine);
     }
 
     pub(crate) fn get(&self) -> Config {
@@ -67,6 +75,8 @@ impl SharedConfig {
             transfer_capacity: self.transfer_capacity.get(),
             max_workers: self.max_workers.get(),
             max_chunks: self.max_chunks.get(),
+            checking: self.checking.get() != 0,
+            quarantine: self.quarantine.get(),
         }
     }
 }

@@ -54,7 +54,7 @@ layout! {
     header_version = offset_of!(Header, version);
     /// In the header: the header's own address.
     header_address = offset_of!(Header, address);
-    /// In the header: the six settings, in the order of [`Config`](crate::Config).
+    /// In the header: the eight settings, one word each, in the order of [`Config`](crate::Config).
     header_config = offset_of!(Header, config);
     /// In the header: address of the slot directory.
     header_slot_directory = offset_of!(Header, slots.directory);
@@ -102,6 +102,9 @@ layout! {
 
     /// In a slot: 1 while a worker sits there.
     slot_attached = offset_of!(Slot, attached);
+    /// In a slot: 0, or in checking mode the address of its part for that, which begins with the
+    /// stacks in use; those of the slot itself are then closed.
+    slot_checked = offset_of!(Slot, checked);
     /// In a slot: its number.
     slot_number = offset_of!(Slot, number);
     /// In a slot: address of the arena's header.

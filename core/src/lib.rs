@@ -20,7 +20,7 @@
 //! | layer | modules | what it is |
 //! | --- | --- | --- |
 //! | handles | [`Arena`], [`Worker`] | every public call |
-//! | whole | `header`, `stats`, `verify`, `layout` | the root of an arena, and what is read of it |
+//! | whole | `header`, `stats`, `verify`, `check`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
 //! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
@@ -33,7 +33,9 @@
 
 mod arena;
 mod cache;
+mod check;
 mod config;
+mod damage;
 mod error;
 mod header;
 mod heap;
@@ -49,7 +51,11 @@ mod violation;
 mod worker;
 
 pub use arena::Arena;
-pub use config::{Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS};
+pub use check::CheckError;
+pub use config::{
+    Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
+};
+pub use damage::{Damage, DamageKind};
 pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError};
 pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};

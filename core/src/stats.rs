@@ -8,7 +8,7 @@
 use crate::header::Header;
 use crate::heap::central::Central;
 use crate::memory::Memory;
-use crate::order::{CHUNK_BYTES, UNIT_BYTES, block_bytes};
+use crate::order::{CHUNK_BYTES, CHUNK_ORDER, UNIT_BYTES, block_bytes};
 
 /// Bytes by state, and what the layers did since the arena was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,10 +86,11 @@ impl Stats {
         };
         for slot in header.slots.iter(memory) {
             stats.workers += slot.attached.get();
-            for (order, lifo) in slot.lifos.iter().enumerate() {
-                stats.cached_bytes += u64::from(lifo.fill()) * u64::from(block_bytes(order as u32));
-                stats.cache_allocations += slot.allocations(order);
-                stats.cache_frees += slot.frees(order);
+            for order in 0..CHUNK_ORDER as usize {
+                stats.cached_bytes +=
+                    u64::from(slot.held(memory, order)) * u64::from(block_bytes(order as u32));
+                stats.cache_allocations += slot.allocations(memory, order);
+                stats.cache_frees += slot.frees(memory, order);
             }
             for traffic in &slot.traffic {
                 stats.refills_from_transfer += traffic.refills_from_transfer.get();

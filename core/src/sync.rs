@@ -77,6 +77,14 @@ plain!(
 count!(PlainU32, u32);
 count!(PlainU64, u64);
 
+impl PlainU8 {
+    /// Replaces `current` by `new` in one step, whoever else tries it at the same moment; whether
+    /// it was `current`. What the winner of another such step wrote before is visible then.
+    pub fn exchange(&self, current: u8, new: u8) -> bool {
+        cell::exchange(&self.0, current, new)
+    }
+}
+
 impl PlainU32 {
     /// Takes `amount` away by a load and a store: only the worker that owns the word may.
     #[inline(always)]
@@ -117,6 +125,11 @@ mod cell {
     relaxed!(AtomicU8, u8);
     relaxed!(AtomicU32, u32);
     relaxed!(AtomicU64, u64);
+
+    pub fn exchange(cell: &AtomicU8, current: u8, new: u8) -> bool {
+        cell.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
 }
 
 /// On wasm a relaxed store would be a locked exchange, so the cells are volatile memory. Racing
@@ -124,7 +137,7 @@ mod cell {
 /// model defines; a volatile access keeps the compiler from assuming that there are none.
 #[cfg(target_family = "wasm")]
 mod cell {
-    use super::Cell;
+    use super::{Cell, Ordering};
     use core::cell::UnsafeCell;
 
     macro_rules! volatile {
@@ -161,4 +174,12 @@ mod cell {
     volatile!(AtomicU8, u8);
     volatile!(AtomicU32, u32);
     volatile!(AtomicU64, u64);
+
+    pub fn exchange(cell: &AtomicU8, current: u8, new: u8) -> bool {
+        // SAFETY: the byte is alive, being borrowed; mixing this with plain accesses of other
+        // agents is defined by the WebAssembly memory model.
+        unsafe { core::sync::atomic::AtomicU8::from_ptr(cell.0.get()) }
+            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
 }

@@ -12,15 +12,20 @@
 //!    last two are compared by count and by a sum of hashes, so that the walk needs no memory;
 //!    only when they differ are the culprits searched for one by one.
 //!
+//! 6. In checking mode: what is allocated, byte by byte, is what the maps say, and nobody wrote
+//!    where nobody should.
+//!
 //! It reads and never writes, and holds the heap lock meanwhile. It is exact when no other call
 //! is in flight; while others run it may report what is merely on its way.
 
-use crate::config::MAX_CACHED_ORDERS;
+use crate::damage::{Damage, DamageKind};
 use crate::header::Header;
 use crate::heap::block::{BlockState, INTERIOR, block_order, block_state};
 use crate::heap::block_map::{ChunkKind, map_byte};
 use crate::heap::central::Heap;
 use crate::heap::free_list::FreeNode;
+use crate::heap::poison::{self, FREED, PADDING};
+use crate::heap::shadow;
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, UNIT_BYTES, block_bytes, block_units, buddy_of,
@@ -108,6 +113,9 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
     check_free_lists(heap, &maps[BlockState::Free as usize])?;
     check_entries(header, memory, heap, &maps)?;
     check_strays(heap, &maps)?;
+    if header.config.checking.get() != 0 {
+        check_bytes(header, heap)?;
+    }
 
     let bytes = |state: BlockState| {
         (0..ORDERS)
@@ -300,45 +308,95 @@ fn all_blocks(heap: &Heap<'_>) -> impl Iterator<Item = (u32, BlockState, u32)> {
         .filter_map(Result::ok)
 }
 
-/// Every place that may hold an object of `order`: the entries in use of each cache, then of the
-/// transfer cache, with the state that they must have.
-fn places(
-    header: &Header,
+/// Every object that some place holds as one of `order`, with the state that it must have: the
+/// entries in use of each cache, the quarantines' objects of that order, then the entries of the
+/// transfer cache.
+fn places<'a>(
+    header: &'a Header,
     memory: Memory,
     order: u32,
-) -> impl Iterator<Item = (BlockState, &[PlainU32])> {
-    let lifos = header.slots.iter(memory).map(move |slot| {
-        let lifo = &slot.lifos[order as usize];
-        (
-            BlockState::Cached,
-            &lifo.entries(memory)[..lifo.fill() as usize],
-        )
+) -> impl Iterator<Item = (BlockState, u32)> + 'a {
+    let used =
+        |entries: &'a [PlainU32], count: u32| entries[..count as usize].iter().map(PlainU32::get);
+    let cached = header.slots.iter(memory).flat_map(move |slot| {
+        let lifo = slot.stacks(memory).get(order as usize);
+        let stacked = lifo.map(|lifo| used(lifo.entries(memory), lifo.fill()));
+        let checked = slot.checked(memory).into_iter();
+        let quarantined = checked.flat_map(move |checked| checked.quarantine.iter(memory));
+        let of_order =
+            quarantined.filter(move |&address| quarantined_order(header, memory, address) == order);
+        stacked.into_iter().flatten().chain(of_order)
     });
-    let transfer = &header.transfers[order as usize];
-    let entries = &transfer.entries(memory)[..transfer.count.get() as usize];
-    lifos.chain(core::iter::once((BlockState::InTransfer, entries)))
+    let transfer = header.transfers.get(order as usize);
+    let spare = transfer.map(|transfer| used(transfer.entries(memory), transfer.count.get()));
+    let spare = spare.into_iter().flatten();
+    cached
+        .map(|address| (BlockState::Cached, address))
+        .chain(spare.map(|address| (BlockState::InTransfer, address)))
 }
 
-/// Looks for blocks in a state that nothing can hold: deferred ones, since whoever takes the heap
-/// lock drains that list first, and cached ones of orders that are never cached.
+/// The order that the map has for an object in a quarantine; 0 if it is nothing that could be there.
+fn quarantined_order(header: &Header, memory: Memory, address: u32) -> u32 {
+    let owned = address.is_multiple_of(UNIT_BYTES) && header.chunks.has_map(address);
+    // SAFETY: aligned, and in a chunk of the arena.
+    owned
+        .then(|| block_order(unsafe { map_byte(memory, address) }.get()))
+        .filter(|&order| order < CHUNK_ORDER)
+        .unwrap_or(0)
+}
+
+/// Looks for deferred blocks, which nothing can hold: whoever takes the heap lock drains that list
+/// first.
 fn check_strays(heap: &Heap<'_>, maps: &Tallies) -> Result<(), Violation> {
-    let uncached = MAX_CACHED_ORDERS as usize..ORDERS;
-    let strays = [
-        (BlockState::Deferred, 0..ORDERS),
-        (BlockState::Cached, uncached.clone()),
-        (BlockState::InTransfer, uncached),
-    ];
-    for (state, orders) in strays {
-        for order in orders {
-            if maps[state as usize][order].objects > 0
-                && let Some((address, ..)) = all_blocks(heap)
-                    .find(|&(_, found, size)| found == state && size as usize == order)
-            {
-                return Err(Violation::Lost { address, state });
-            }
+    let state = BlockState::Deferred;
+    let none = maps[state as usize].iter().all(|tally| tally.objects == 0);
+    let stray = || all_blocks(heap).find(|&(_, found, _)| found == state);
+    match (!none).then(stray).flatten() {
+        None => Ok(()),
+        Some((address, ..)) => Err(Violation::Lost { address, state }),
+    }
+}
+
+/// Checking mode: the shadow map says that nothing of a block is allocated unless the block is, no
+/// byte behind an allocated object was written, and none of an object in a quarantine.
+fn check_bytes(header: &Header, heap: &Heap<'_>) -> Result<(), Violation> {
+    let memory = heap.memory();
+    for (address, state, order) in all_blocks(heap) {
+        // SAFETY: the mode gives every chunk of blocks a shadow map; the block lies in one.
+        let size = unsafe { shadow::size(memory, address, order) };
+        if (size > 0) != (state == BlockState::Allocated) {
+            return Err(Violation::Shadow { address, size });
+        }
+        if size > 0 {
+            let padding = size..block_bytes(order);
+            // SAFETY: the block is allocated, and stays so while no other call is in flight.
+            let found = unsafe { poison::first_damaged(memory, address, padding, PADDING) };
+            intact(DamageKind::BehindObject, address, found)?;
         }
     }
+    let checked = header
+        .slots
+        .iter(memory)
+        .filter_map(|slot| slot.checked(memory));
+    for address in checked.flat_map(|checked| checked.quarantine.iter(memory)) {
+        let bytes = 0..block_bytes(quarantined_order(header, memory, address));
+        // SAFETY: found to be a block of the arena before; as above.
+        let found = unsafe { poison::first_damaged(memory, address, bytes, FREED) };
+        intact(DamageKind::AfterFree, address, found)?;
+    }
     Ok(())
+}
+
+fn intact(kind: DamageKind, address: u32, found: Option<(u32, u8)>) -> Result<(), Violation> {
+    match found {
+        None => Ok(()),
+        Some((offset, found)) => Err(Violation::Damaged(Damage {
+            kind,
+            address,
+            offset,
+            found,
+        })),
+    }
 }
 
 /// Looks at every object that a cache holds, and at every block that claims to be in one.
@@ -348,27 +406,24 @@ fn check_entries(
     heap: &Heap<'_>,
     maps: &Tallies,
 ) -> Result<(), Violation> {
-    for order in 0..header.transfers.len() as u32 {
+    for order in 0..CHUNK_ORDER {
         let mut held = [Tally::default(); STATES];
-        for (state, entries) in places(header, memory, order) {
-            for entry in entries {
-                let address = entry.get();
-                let owned = address.is_multiple_of(UNIT_BYTES) && heap.chunks().has_map(address);
-                let byte = if owned {
-                    // SAFETY: aligned, and in a chunk of the arena.
-                    unsafe { map_byte(memory, address) }.get()
-                } else {
-                    INTERIOR
-                };
-                if block_state(byte) != state || block_order(byte) != order {
-                    return Err(Violation::Entry {
-                        address,
-                        order,
-                        byte,
-                    });
-                }
-                held[state as usize].add(address);
+        for (state, address) in places(header, memory, order) {
+            let owned = address.is_multiple_of(UNIT_BYTES) && heap.chunks().has_map(address);
+            let byte = if owned {
+                // SAFETY: aligned, and in a chunk of the arena.
+                unsafe { map_byte(memory, address) }.get()
+            } else {
+                INTERIOR
+            };
+            if block_state(byte) != state || block_order(byte) != order {
+                return Err(Violation::Entry {
+                    address,
+                    order,
+                    byte,
+                });
             }
+            held[state as usize].add(address);
         }
         for state in [BlockState::Cached, BlockState::InTransfer] {
             let found = maps[state as usize][order as usize];
@@ -398,8 +453,7 @@ fn find_misheld(
         .filter(|&(_, found, order)| found == state && order == wanted)
         .find_map(|(address, ..)| {
             let holders = places(header, memory, wanted)
-                .flat_map(|(_, entries)| entries)
-                .filter(|entry| entry.get() == address)
+                .filter(|&(_, held)| held == address)
                 .count();
             match holders {
                 0 => Some(Violation::Lost { address, state }),

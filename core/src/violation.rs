@@ -1,5 +1,6 @@
 //! What a proof of an arena says: what it holds, or the first thing that is wrong.
 
+use crate::damage::Damage;
 use crate::heap::block::BlockState;
 use core::fmt;
 
@@ -104,6 +105,15 @@ pub enum Violation {
         /// The state that its byte claims.
         state: BlockState,
     },
+    /// Checking mode: bytes of a block count as allocated and the block is not, or the reverse.
+    Shadow {
+        /// The block.
+        address: u32,
+        /// Bytes of it that count as allocated.
+        size: u32,
+    },
+    /// Checking mode: somebody wrote where nobody should.
+    Damaged(Damage),
     /// A counter that is not what the block maps say.
     Counter {
         /// Which.
@@ -156,6 +166,12 @@ impl fmt::Display for Violation {
                 f,
                 "the block at {address:#x} is marked {state:?}, and no place of that kind holds it"
             ),
+            Self::Shadow { address, size } => write!(
+                f,
+                "{size:#x} bytes of the block at {address:#x} count as allocated, which its map \
+                 byte contradicts"
+            ),
+            Self::Damaged(ref damage) => damage.fmt(f),
             Self::Counter {
                 name,
                 counted,

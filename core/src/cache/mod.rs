@@ -2,9 +2,10 @@
 //! all workers share.
 //!
 //! Bottom up: [`lifo`] is the stack of one order in one slot, [`slot`] a worker's seat with all
-//! its stacks and counters, [`slots`] hands seats out, [`transfer`] holds batches between
+//! its stacks and counters, [`checked`] what it has more in checking mode, [`slots`] hands seats out, [`transfer`] holds batches between
 //! workers.
 
+pub(crate) mod checked;
 pub(crate) mod lifo;
 pub(crate) mod slot;
 pub(crate) mod slots;

@@ -4,13 +4,16 @@
 //! load and a store. Whoever takes the seat next goes on with the counters where they stand,
 //! so that sums over all slots never fall.
 
+use super::checked::Checked;
 use super::lifo::{ENTRY_BYTES, Lifo};
-use crate::config::MAX_CACHED_ORDERS;
+use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::lock::Context;
+use crate::memory::Memory;
 use crate::order::CHUNK_ORDER;
 use crate::sync::{PlainU32, PlainU64};
 
-/// The seat. Its arrays of cached objects follow it in the same block.
+/// The seat. Its arrays of cached objects follow it in the same block; in checking mode a
+/// [`Checked`] with its own does.
 #[repr(C, align(64))]
 pub(crate) struct Slot {
     pub(crate) lifos: [Lifo; MAX_CACHED_ORDERS as usize],
@@ -23,6 +26,8 @@ pub(crate) struct Slot {
     pub(crate) attached: PlainU32,
     /// 1 if that worker may wait.
     pub(crate) may_wait: PlainU32,
+    /// 0, or in checking mode the address of the slot's [`Checked`].
+    pub(crate) checked: PlainU32,
     /// Address of the next slot nobody sits in; under the heap lock.
     pub(crate) next_free: PlainU32,
 }
@@ -50,25 +55,58 @@ pub(crate) struct Traffic {
 
 impl Slot {
     /// Bytes of a slot with its arrays.
-    pub(crate) const fn bytes(cached_orders: u32, capacity: u32) -> u32 {
-        size_of::<Self>() as u32 + cached_orders * capacity * ENTRY_BYTES
+    pub(crate) const fn bytes(config: &Config) -> u32 {
+        size_of::<Self>() as u32
+            + if config.checking {
+                Checked::bytes(config)
+            } else {
+                config.cached_orders * config.capacity * ENTRY_BYTES
+            }
     }
 
     /// Makes zeroed memory at `address` a slot with empty caches.
     pub(crate) fn begin(
         &self,
+        memory: Memory,
         address: u32,
         number: u32,
         header: u32,
-        cached_orders: u32,
-        capacity: u32,
+        config: &Config,
     ) {
         self.number.set(number);
         self.header.set(header);
-        let arrays = address + Self::bytes(0, 0);
-        for (order, lifo) in (0..cached_orders).zip(&self.lifos) {
-            lifo.begin(arrays + order * capacity * ENTRY_BYTES, capacity);
+        let behind = address + size_of::<Self>() as u32;
+        if config.checking {
+            self.checked.set(behind);
+            if let Some(checked) = self.checked(memory) {
+                checked.begin(behind, config);
+            }
+            return;
         }
+        for (order, lifo) in (0..config.cached_orders).zip(&self.lifos) {
+            let array = behind + order * config.capacity * ENTRY_BYTES;
+            lifo.begin(array, config.capacity);
+        }
+    }
+
+    /// What the slot has more in checking mode.
+    pub(crate) fn checked<'a>(&self, memory: Memory) -> Option<&'a Checked> {
+        let address = self.checked.get();
+        // SAFETY: the slot was made with that part behind it, which lives as long as the arena.
+        (address != 0).then(|| unsafe { memory.at(address) })
+    }
+
+    /// The stacks that are in use.
+    pub(crate) fn stacks(&self, memory: Memory) -> &[Lifo; MAX_CACHED_ORDERS as usize] {
+        self.checked(memory)
+            .map_or(&self.lifos, |checked| &checked.lifos)
+    }
+
+    /// Objects of `order` that the slot holds: in its stack and in its quarantine.
+    pub(crate) fn held(&self, memory: Memory, order: usize) -> u32 {
+        let stacked = self.stacks(memory).get(order).map_or(0, Lifo::fill);
+        let checked = self.checked(memory);
+        stacked + checked.map_or(0, |checked| checked.quarantine.objects[order].get())
     }
 
     pub(crate) fn context(&self) -> Context {
@@ -80,14 +118,16 @@ impl Slot {
     }
 
     /// Allocations that the cache of `order` served.
-    pub(crate) fn allocations(&self, order: usize) -> u64 {
-        self.lifos[order].pops.get()
+    pub(crate) fn allocations(&self, memory: Memory, order: usize) -> u64 {
+        let stack = self.stacks(memory).get(order);
+        stack.map_or(0, |lifo| lifo.pops.get())
     }
 
     /// Frees that the cache of `order` took: what went in less what came by batches.
-    pub(crate) fn frees(&self, order: usize) -> u64 {
-        let (lifo, traffic) = (&self.lifos[order], &self.traffic[order]);
-        (lifo.pops.get() + u64::from(lifo.fill()) + traffic.objects_out.get())
+    pub(crate) fn frees(&self, memory: Memory, order: usize) -> u64 {
+        let traffic = &self.traffic[order];
+        let held = u64::from(self.held(memory, order));
+        (self.allocations(memory, order) + held + traffic.objects_out.get())
             .saturating_sub(traffic.objects_in.get())
     }
 }

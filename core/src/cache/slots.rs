@@ -77,12 +77,7 @@ impl Slots {
         if number == config.max_workers {
             return Err(AttachError::NoSlot);
         }
-        let Config {
-            cached_orders,
-            capacity,
-            ..
-        } = *config;
-        let bytes = Slot::bytes(cached_orders, capacity);
+        let bytes = Slot::bytes(config);
         let order = order_of(bytes);
         let address = heap
             .take_metadata(order)
@@ -94,7 +89,7 @@ impl Slots {
             memory.pointer::<u8>(address).write_bytes(0, bytes as usize);
             memory.at::<Slot>(address)
         };
-        slot.begin(address, number, header, cached_orders, capacity);
+        slot.begin(memory, address, number, header, config);
         // SAFETY: the directory has `max_workers` entries and `number` is below that.
         let entry = unsafe { memory.at::<PlainU32>(self.directory.get() + number * 4) };
         entry.set(address);

@@ -88,6 +88,11 @@ impl ChunkTable {
         self.kinds[chunk_index(chunk)].set(kind as u8);
     }
 
+    /// Makes the chunk `new` if it is `current`, in one step; whether it was.
+    pub(crate) fn exchange_kind(&self, chunk: u32, current: ChunkKind, new: ChunkKind) -> bool {
+        self.kinds[chunk_index(chunk)].exchange(current as u8, new as u8)
+    }
+
     /// The count of free units of the chunk of blocks that holds `address`.
     pub(crate) fn free_units(&self, address: u32) -> &PlainU32 {
         &self.counts[chunk_index(address)]

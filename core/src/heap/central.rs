@@ -10,7 +10,7 @@
 //! than a chunk can give in [`huge`](super::huge), resizing in place in [`resize`](super::resize).
 
 use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
-use super::block_map::{ChunkKind, ChunkTable, USABLE_UNITS, map_byte};
+use super::block_map::{ChunkKind, ChunkTable, map_byte};
 use super::deferred::Deferred;
 use super::free_list::{FreeLists, FreeNode};
 use crate::error::Busy;
@@ -35,6 +35,8 @@ pub(crate) struct Central {
     pub(crate) huge_chunks: PlainU32,
     /// Chunks that the arena may own at most.
     pub(crate) max_chunks: PlainU32,
+    /// 1 if every chunk keeps a shadow map: in checking mode.
+    pub(crate) shadowed: PlainU32,
     /// Chunks of blocks of which every usable unit is free.
     pub(crate) empty_chunks: PlainU32,
     /// Units on the free lists. Changed once a call, by what the call took or gave: pieces on
@@ -352,11 +354,12 @@ impl<'a> Heap<'a> {
         let of_chunk = self.chunks.free_units(address);
         let before = of_chunk.get();
         let after = before.wrapping_add(units);
-        debug_assert!(after <= USABLE_UNITS && USABLE_UNITS < CHUNK_UNITS);
+        let usable = self.usable_units();
+        debug_assert!(after <= usable && usable < CHUNK_UNITS);
         of_chunk.set(after);
-        if after == USABLE_UNITS {
+        if after == usable {
             self.central.empty_chunks.add(1);
-        } else if before == USABLE_UNITS {
+        } else if before == usable {
             self.central.empty_chunks.sub(1);
         }
     }

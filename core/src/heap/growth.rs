@@ -6,6 +6,8 @@
 use super::block::{BlockState, INTERIOR};
 use super::block_map::{self, ChunkKind, MAP_ORDER, USABLE_UNITS};
 use super::central::Heap;
+use super::shadow;
+use super::shadow::{SHADOW_OFFSET, SHADOW_ORDER};
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, block_bytes, block_units, chunk_of};
 use crate::source::{ChunkRun, ChunkSource};
@@ -48,30 +50,67 @@ impl Heap<'_> {
         } else {
             BlockState::Free
         };
-        for order in MAP_ORDER..CHUNK_ORDER {
-            self.list(chunk + block_bytes(order), order, state);
+        if self.is_shadowed() {
+            // SAFETY: the chunk is the heap's, and this part of it on no list.
+            unsafe { shadow::begin(self.memory, chunk, run.zeroed) };
+            self.mark(chunk + SHADOW_OFFSET, SHADOW_ORDER, BlockState::Metadata);
+            // The map took half of a block.
+            self.central.splits.add(1);
         }
+        // Highest first: the lowest of an order is then first on its list, where an arena that is
+        // being made finds the place of its header.
+        for (offset, order) in self.fresh_blocks().rev() {
+            self.list(chunk + offset, order, state);
+        }
+        let usable = self.usable_units();
         self.central.chunks.add(1);
-        self.central.metadata_units.add(block_units(MAP_ORDER));
-        self.central.free_units.add(USABLE_UNITS);
+        self.central.metadata_units.add(CHUNK_UNITS - usable);
+        self.central.free_units.add(usable);
+    }
+
+    fn is_shadowed(&self) -> bool {
+        self.central.shadowed.get() != 0
+    }
+
+    /// Units of a chunk of blocks that are left to allocate.
+    pub(super) fn usable_units(&self) -> u32 {
+        if self.is_shadowed() {
+            USABLE_UNITS - block_units(SHADOW_ORDER)
+        } else {
+            USABLE_UNITS
+        }
+    }
+
+    /// Offset and order of the blocks that a chunk consists of when all of it is free: one of each
+    /// order from the map's up, each behind all smaller ones. A shadow map takes the lower half of
+    /// the one of twice its size.
+    fn fresh_blocks(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> + use<> {
+        let shadowed = self.is_shadowed();
+        (MAP_ORDER..CHUNK_ORDER).map(move |order| {
+            if shadowed && block_bytes(order) == SHADOW_OFFSET {
+                (SHADOW_OFFSET + block_bytes(SHADOW_ORDER), SHADOW_ORDER)
+            } else {
+                (block_bytes(order), order)
+            }
+        })
     }
 
     /// Gives the chunk that holds `address` back to `source` if it is wholly free and another one
     /// is too.
     pub(crate) fn trim(&mut self, source: &impl ChunkSource, address: u32) {
         let chunk = chunk_of(address);
-        if self.chunks.free_units(chunk).get() < USABLE_UNITS
-            || self.central.empty_chunks.get() <= 1
-        {
+        let usable = self.usable_units();
+        if self.chunks.free_units(chunk).get() < usable || self.central.empty_chunks.get() <= 1 {
             return;
         }
-        for order in MAP_ORDER..CHUNK_ORDER {
+        for (offset, order) in self.fresh_blocks() {
             // The chunk is wholly free and coalesced, so it consists of these blocks.
-            self.unlist(chunk + block_bytes(order), order);
+            self.unlist(chunk + offset, order);
         }
+        self.central.merges.add(self.central.shadowed.get().into());
         self.central.chunks.sub(1);
-        self.central.metadata_units.sub(block_units(MAP_ORDER));
-        self.central.free_units.sub(USABLE_UNITS);
+        self.central.metadata_units.sub(CHUNK_UNITS - usable);
+        self.central.free_units.sub(usable);
         self.chunks.set_kind(chunk, ChunkKind::Returned);
         self.central.releases.add(1);
         // SAFETY: no list and no table knows the chunk any more.

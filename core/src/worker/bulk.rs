@@ -1,6 +1,7 @@
 //! Many objects at once, past the caches.
 
 use super::Worker;
+use super::check::Block;
 use super::miss::{Effort, Request};
 use crate::error::{AllocError, Busy, FreeError};
 use crate::order::{MAX_ORDER, block_bytes};
@@ -45,9 +46,12 @@ impl<S: ChunkSource> Worker<'_, S> {
         let out = out.get_mut(..1 << n_order).ok_or(AllocError::ShortArray)?;
         let first = self.take(effort, |heap| heap.take_bulk(order, n_order))?;
         for (index, object) in (0..).zip(out) {
-            *object = self
-                .memory
-                .pointer(first.address + index * block_bytes(order));
+            let address = first.address + index * block_bytes(order);
+            let block = Block {
+                address,
+                order: Some(order),
+            };
+            *object = self.hand_out(block, size).as_ptr();
         }
         Ok(())
     }
@@ -61,12 +65,18 @@ impl<S: ChunkSource> Worker<'_, S> {
         pointers: &[*mut u8],
         mut refused: impl FnMut(usize, FreeError),
     ) -> usize {
-        let mut heap = self.heap(self.effort().patience);
+        let patience = self.effort().patience;
+        // In checking mode each has its quarantine before it, and takes the lock when it needs it.
+        let mut heap = match self.slot.checked(self.memory) {
+            None => Some(self.heap(patience)),
+            Some(_) => None,
+        };
         let mut freed = 0;
         for (index, &pointer) in pointers.iter().enumerate().filter(|(_, p)| !p.is_null()) {
             let result = match &mut heap {
-                Ok(heap) => self.free_locked(heap, pointer),
-                Err(Busy) => self.check(pointer).map(|block| self.defer(block)),
+                None => self.free_slow(pointer, patience),
+                Some(Ok(heap)) => self.free_locked(heap, pointer),
+                Some(Err(Busy)) => self.check(pointer).map(|block| self.defer(block)),
             };
             match result {
                 Ok(()) => freed += 1,

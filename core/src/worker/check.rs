@@ -9,7 +9,7 @@ use crate::source::ChunkSource;
 
 /// An allocated block.
 #[derive(Clone, Copy)]
-pub(super) struct Checked {
+pub(super) struct Block {
     pub(super) address: u32,
     /// Its order, or `None` for a huge block.
     pub(super) order: Option<u32>,
@@ -27,17 +27,25 @@ impl<S: ChunkSource> Worker<'_, S> {
         })
     }
 
-    /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up.
+    /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up; in
+    /// checking mode what was asked for.
     pub fn usable_size(&self, pointer: *const u8) -> Result<usize, FreeError> {
         let block = self.check(pointer)?;
-        Ok(match block.order {
-            Some(order) => block_bytes(order) as usize,
-            None => self.huge_bytes(block.address),
+        Ok(match self.slot.checked(self.memory) {
+            None => self.block_bytes(block),
+            Some(_) => self.requested(block),
         })
     }
 
-    fn huge_bytes(&self, address: u32) -> usize {
-        self.header.chunks.run_chunks(address).get() as usize * CHUNK_BYTES as usize
+    /// Bytes of the whole block.
+    pub(super) fn block_bytes(&self, block: Block) -> usize {
+        match block.order {
+            Some(order) => block_bytes(order) as usize,
+            None => {
+                let chunks = self.header.chunks.run_chunks(block.address).get();
+                chunks as usize * CHUNK_BYTES as usize
+            }
+        }
     }
 
     /// Whether a free block of `order` seems to start at `address`, in a chunk of blocks: only as
@@ -49,14 +57,14 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// The allocated block at `pointer`, or what else it is.
-    pub(super) fn check(&self, pointer: *const u8) -> Result<Checked, FreeError> {
+    pub(super) fn check(&self, pointer: *const u8) -> Result<Block, FreeError> {
         let address = self.memory.address(pointer).ok_or(FreeError::Foreign)?;
         match self.header.chunks.kind(address) {
             ChunkKind::Foreign => Err(FreeError::Foreign),
             ChunkKind::Returned => Err(FreeError::NotAllocated),
             _ if address % UNIT_BYTES != 0 => Err(FreeError::Unaligned),
             ChunkKind::Blocks => self.check_mapped(address),
-            ChunkKind::Huge if address.is_multiple_of(CHUNK_BYTES) => Ok(Checked {
+            ChunkKind::Huge if address.is_multiple_of(CHUNK_BYTES) => Ok(Block {
                 address,
                 order: None,
             }),
@@ -65,12 +73,12 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
     }
 
-    fn check_mapped(&self, address: u32) -> Result<Checked, FreeError> {
+    fn check_mapped(&self, address: u32) -> Result<Block, FreeError> {
         // SAFETY: the chunk table says that the address lies in a chunk of blocks of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
         let order = allocated_order(byte);
         if order <= MAX_ORDER {
-            return Ok(Checked {
+            return Ok(Block {
                 address,
                 order: Some(order),
             });

@@ -1,8 +1,9 @@
 //! Everything behind a hit: refill and spill, the central heap, growth, the last resort, and frees
 //! that are deferred.
 
-use super::check::Checked;
+use super::check::Block;
 use super::{Worker, clamp};
+use crate::cache::lifo::Lifo;
 use crate::error::{AllocError, Busy, FreeError};
 use crate::heap::block::BlockState;
 use crate::heap::block_map::ChunkKind;
@@ -46,6 +47,14 @@ pub(super) enum Request {
 }
 
 impl Request {
+    /// The order of a block, `None` for a run.
+    pub(super) fn order(&self) -> Option<u32> {
+        match *self {
+            Self::Block(order) => Some(order),
+            Self::Huge(_) => None,
+        }
+    }
+
     pub(super) fn of(size: usize) -> Result<Self, AllocError> {
         match (size, order_of(clamp(size))) {
             (0, _) => Err(AllocError::ZeroSize),
@@ -67,16 +76,26 @@ impl<S: ChunkSource> Worker<'_, S> {
         size: usize,
         effort: Effort,
     ) -> Result<NonNull<u8>, AllocError> {
-        let taken = match Request::of(size)? {
+        let (address, order) = match Request::of(size)? {
             Request::Block(order) => {
-                if let Some(address) = self.refill_and_pop(order, effort)? {
-                    return Ok(self.pointer(address));
-                }
-                self.take_direct(order, effort, |heap| heap.take(order))?
+                let address = match self.refill_and_pop(order, effort)? {
+                    Some(address) => address,
+                    None => {
+                        self.take_direct(order, effort, |heap| heap.take(order))?
+                            .address
+                    }
+                };
+                (address, Some(order))
             }
-            Request::Huge(count) => self.take_huge(count, effort)?,
+            Request::Huge(count) => (self.take_huge(count, effort)?.address, None),
         };
-        Ok(self.pointer(taken.address))
+        Ok(self.hand_out(Block { address, order }, size))
+    }
+
+    /// The stack of `order`, if that is cached.
+    pub(super) fn stack(&self, order: u32) -> Option<&Lifo> {
+        let stack = self.slot.stacks(self.memory).get(order as usize);
+        stack.filter(|lifo| lifo.is_cached())
     }
 
     /// An object of a cached order, by way of the stack. `None` when the order is not cached, or
@@ -86,14 +105,11 @@ impl<S: ChunkSource> Worker<'_, S> {
         order: u32,
         effort: Effort,
     ) -> Result<Option<u32>, AllocError> {
-        let Some(lifo) = self.slot.lifos.get(order as usize) else {
+        let Some(lifo) = self.stack(order) else {
             return Ok(None);
         };
-        if !lifo.is_cached() {
-            return Ok(None);
-        }
         if lifo.fill() == 0 {
-            self.refill(order, effort.patience)?;
+            self.refill(lifo, order, effort.patience)?;
         }
         Ok(lifo
             .pop(self.memory)
@@ -136,10 +152,12 @@ impl<S: ChunkSource> Worker<'_, S> {
             return Ok(());
         }
         let block = self.check(pointer)?;
+        if let Some(checked) = self.slot.checked(self.memory) {
+            return self.free_checked(checked, block, patience);
+        }
         if let Some(order) = block.order
-            && let Some(lifo) = self.slot.lifos.get(order as usize)
-            && lifo.is_cached()
-            && self.spill(order, patience).is_ok()
+            && let Some(lifo) = self.stack(order)
+            && self.spill(lifo, order, patience).is_ok()
             && lifo.push(self.memory, block.address)
         {
             self.mark(block.address, BlockState::Cached, order);
@@ -155,8 +173,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Fills the empty stack of `order` with a batch out of what there is, if there is any.
-    fn refill(&self, order: u32, patience: Patience) -> Result<(), Busy> {
-        let lifo = &self.slot.lifos[order as usize];
+    fn refill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
         let traffic = &self.slot.traffic[order as usize];
         let entries = lifo.entries(self.memory);
         let batch = &entries[..self.header.config.batch.get() as usize];
@@ -202,12 +219,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         let Request::Block(order) = Request::of(size)? else {
             return Err(AllocError::TooLarge);
         };
-        let lifo = self
-            .slot
-            .lifos
-            .get(order as usize)
-            .filter(|lifo| lifo.is_cached())
-            .ok_or(AllocError::NotCached)?;
+        let lifo = self.stack(order).ok_or(AllocError::NotCached)?;
         let entries = lifo.entries(self.memory);
         if count > entries.len() {
             return Err(AllocError::NotCached);
@@ -230,8 +242,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Makes room in the full stack of `order` by moving its top batch out.
-    fn spill(&self, order: u32, patience: Patience) -> Result<(), Busy> {
-        let lifo = &self.slot.lifos[order as usize];
+    pub(super) fn spill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
         let traffic = &self.slot.traffic[order as usize];
         let fill = lifo.fill();
         let batch = self.header.config.batch.get().min(fill);
@@ -246,7 +257,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             lifo.set_fill(left);
         } else {
             let mut heap = self.heap(patience)?;
-            self.give_top(&mut heap, order, batch);
+            self.give_top(&mut heap, lifo, order, batch);
             traffic.spills_to_heap.add(1);
         }
         Ok(())
@@ -305,7 +316,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     ) -> Result<(), FreeError> {
         // Checked under the lock: a block of an uncached order is only ever freed here, so two
         // workers that free one at the same moment are told apart.
-        let Checked { address, order } = self.check(pointer)?;
+        let Block { address, order } = self.check(pointer)?;
         match order {
             Some(order) => {
                 self.give(heap, address, order);
@@ -318,7 +329,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Leaves a checked block to the next holder of the heap lock.
-    pub(super) fn defer(&self, block: Checked) {
+    pub(super) fn defer(&self, block: Block) {
         let address = block.address;
         let units = match block.order {
             Some(order) => {
@@ -339,16 +350,18 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     pub(super) fn flush_locked(&self, heap: &mut Heap<'_>) {
-        for order in 0..self.slot.lifos.len() as u32 {
-            self.give_top(heap, order, u32::MAX);
+        if let Some(checked) = self.slot.checked(self.memory) {
+            self.flush_quarantine(checked, heap);
+        }
+        for (order, lifo) in (0..).zip(self.slot.stacks(self.memory)) {
+            self.give_top(heap, lifo, order, u32::MAX);
         }
     }
 
     /// Gives up to `count` objects off the top of the stack of `order` to the heap. One at a time:
     /// a chunk that becomes empty goes back to the source, which may call this worker again and
     /// must find the stack as it is.
-    fn give_top(&self, heap: &mut Heap<'_>, order: u32, count: u32) {
-        let lifo = &self.slot.lifos[order as usize];
+    fn give_top(&self, heap: &mut Heap<'_>, lifo: &Lifo, order: u32, count: u32) {
         for _ in 0..count {
             let Some(address) = lifo.take_top(self.memory) else {
                 return;

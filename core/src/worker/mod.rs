@@ -20,6 +20,7 @@
 //! | --- | --- |
 //! | this one | the handle, the hits, the no-wait calls, attaching's end |
 //! | [`check`] | what a pointer is |
+//! | [`checking`] | what checking mode adds |
 //! | [`miss`] | paths 2 to 4, and frees behind a full stack |
 //! | [`bulk`] | many objects at once |
 //! | [`shape`] | zeroed, aligned, resized |
@@ -33,6 +34,7 @@
 
 mod bulk;
 mod check;
+mod checking;
 mod miss;
 mod shape;
 

@@ -1,6 +1,6 @@
 //! Allocations of a certain shape: zeroed, aligned, and resized.
 
-use super::check::Checked;
+use super::check::Block;
 use super::miss::Request;
 use super::{Worker, clamp};
 use crate::error::{AllocError, FreeError, ReallocError};
@@ -14,7 +14,8 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// grew is known to be zero, and is not touched.
     pub fn alloc_zeroed(&self, size: usize) -> Result<NonNull<u8>, AllocError> {
         let effort = self.effort();
-        let taken = match Request::of(size)? {
+        let request = Request::of(size)?;
+        let taken = match request {
             Request::Block(order) => match self.refill_and_pop(order, effort)? {
                 Some(address) => Taken {
                     address,
@@ -24,7 +25,11 @@ impl<S: ChunkSource> Worker<'_, S> {
             },
             Request::Huge(count) => self.take_huge(count, effort)?,
         };
-        let object = self.pointer(taken.address);
+        let block = Block {
+            address: taken.address,
+            order: request.order(),
+        };
+        let object = self.hand_out(block, size);
         if !taken.zeroed {
             // SAFETY: the block was just allocated and has at least `size` bytes.
             unsafe { object.write_bytes(0, size) };
@@ -44,14 +49,22 @@ impl<S: ChunkSource> Worker<'_, S> {
             // A block is aligned to its own size.
             Request::Block(order) if wanted > MAX_ORDER => {
                 debug_assert!(order <= MAX_ORDER);
-                let taken = self.take_huge(1, self.effort())?;
-                Ok(self.pointer(taken.address))
+                let address = self.take_huge(1, self.effort())?.address;
+                let block = Block {
+                    address,
+                    order: None,
+                };
+                Ok(self.hand_out(block, size))
             }
             Request::Block(order) if wanted > order => {
                 let taken = self.take_direct(order, self.effort(), |heap| {
                     heap.take_aligned(order, wanted)
                 })?;
-                Ok(self.pointer(taken.address))
+                let block = Block {
+                    address: taken.address,
+                    order: Some(order),
+                };
+                Ok(self.hand_out(block, size))
             }
             Request::Block(_) | Request::Huge(_) => self.alloc(size),
         }
@@ -67,7 +80,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
         let block = self.check(pointer)?;
         let request = Request::of(size)?;
-        if self.resize(block, &request)? {
+        if self.resize_checked(block, &request, size)? {
             return Ok(self.pointer(block.address));
         }
         let moved = self.alloc(size)?;
@@ -85,7 +98,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Resizes the block where it is; `false` when it must move.
-    fn resize(&self, block: Checked, request: &Request) -> Result<bool, ReallocError> {
+    pub(super) fn resize(&self, block: Block, request: &Request) -> Result<bool, ReallocError> {
         let address = block.address;
         match (block.order, request) {
             (Some(from), &Request::Block(to)) if from == to => Ok(true),

@@ -1,0 +1,250 @@
+//! What checking mode adds to the calls of a worker.
+//!
+//! ```text
+//!   alloc   find a block ─▶ shadow: these bytes are allocated ─▶ poison the padding ─▶ program
+//!   free    claim the block's byte by an exchange ─▶ is the padding whole? ─▶ shadow: none
+//!           ─▶ poison all of it ─▶ quarantine ─▶ is the poison whole? ─▶ stack, or heap
+//! ```
+//!
+//! **Ordering.** The exchange of the block's byte from allocated to cached has one winner, so of
+//! two workers that free one object at the same moment exactly one does, and the other is refused.
+//! It acquires and releases, though what it guards needs neither: the winner owns the block from
+//! then on, and the program ordered its own hand-over of the pointer. Everything behind the
+//! exchange, shadow bytes, poison and quarantine, is the winner's alone.
+//!
+//! Damage that is found belongs to whoever caused it, not to the call that finds it: calls go on,
+//! and [`Arena::damage`](crate::Arena::damage) tells. Huge blocks go back to the source when they
+//! are freed, without quarantine: their padding is checked, and a second free of one is refused.
+
+use super::Worker;
+use super::check::Block;
+use super::miss::Request;
+use crate::cache::checked::Checked;
+use crate::check::huge_padding;
+use crate::damage::{Damage, DamageKind};
+use crate::error::{Busy, FreeError, ReallocError};
+use crate::heap::block::{BlockState, block_byte, block_order};
+use crate::heap::block_map::{ChunkKind, map_byte};
+use crate::heap::central::Heap;
+use crate::heap::poison::{self, FREED, PADDING};
+use crate::heap::shadow;
+use crate::lock::Patience;
+use crate::order::block_bytes;
+use crate::source::ChunkSource;
+use core::ptr::NonNull;
+
+impl<S: ChunkSource> Worker<'_, S> {
+    /// The pointer to a block that was just taken for a request of `size` bytes.
+    pub(super) fn hand_out(&self, block: Block, size: usize) -> NonNull<u8> {
+        if let Some(checked) = self.slot.checked(self.memory) {
+            self.set_requested(block, size);
+            self.poison_padding(block, size);
+            checked.requested.add(size as u64);
+        }
+        self.pointer(block.address)
+    }
+
+    /// Bytes that were asked for when the block was allocated.
+    pub(super) fn requested(&self, block: Block) -> usize {
+        match block.order {
+            // SAFETY: the mode gives every chunk of blocks a shadow map.
+            Some(order) => unsafe { shadow::size(self.memory, block.address, order) as usize },
+            None => {
+                let padding = huge_padding(self.header, self.memory, block.address).get();
+                self.block_bytes(block) - padding as usize
+            }
+        }
+    }
+
+    fn set_requested(&self, block: Block, size: usize) {
+        match block.order {
+            // SAFETY: as above, and the block is this worker's.
+            Some(order) => unsafe {
+                shadow::set(self.memory, block.address, order, size as u32);
+            },
+            None => {
+                let padding = self.block_bytes(block) - size;
+                huge_padding(self.header, self.memory, block.address).set(padding as u32);
+            }
+        }
+    }
+
+    fn poison_padding(&self, block: Block, size: usize) {
+        let padding = size as u32..self.last_byte(block);
+        // SAFETY: the block is this worker's, and the program did not ask for these bytes.
+        unsafe { poison::fill(self.memory, block.address, padding, PADDING) };
+    }
+
+    /// The end of the block as an offset: below 4 GiB, since chunk 0 is never handed out.
+    fn last_byte(&self, block: Block) -> u32 {
+        self.block_bytes(block) as u32
+    }
+
+    /// Notes it if somebody wrote behind the `size` bytes that the block was allocated for.
+    fn look_behind(&self, checked: &Checked, block: Block, size: usize) {
+        let padding = size as u32..self.last_byte(block);
+        // SAFETY: the block is this worker's, being allocated and about to be freed or resized.
+        let damaged =
+            unsafe { poison::first_damaged(self.memory, block.address, padding, PADDING) };
+        self.report(checked, DamageKind::BehindObject, block.address, damaged);
+    }
+
+    fn report(
+        &self,
+        checked: &Checked,
+        kind: DamageKind,
+        address: u32,
+        damaged: Option<(u32, u8)>,
+    ) {
+        if let Some((offset, found)) = damaged {
+            checked.report(Damage {
+                kind,
+                address,
+                offset,
+                found,
+            });
+        }
+    }
+
+    pub(super) fn free_checked(
+        &self,
+        checked: &Checked,
+        block: Block,
+        patience: Patience,
+    ) -> Result<(), FreeError> {
+        let Some(order) = block.order else {
+            return self.free_huge_checked(checked, block, patience);
+        };
+        let address = block.address;
+        let [allocated, cached] = [BlockState::Allocated, BlockState::Cached];
+        // SAFETY: the block lies in a chunk of blocks of the arena.
+        let byte = unsafe { map_byte(self.memory, address) };
+        if !byte.exchange(block_byte(allocated, order), block_byte(cached, order)) {
+            return Err(self.lost(block, FreeError::Cached));
+        }
+        let size = self.requested(block);
+        self.look_behind(checked, block, size);
+        checked.requested.add((size as u64).wrapping_neg());
+        self.set_requested(block, 0);
+        // SAFETY: the exchange made the block this worker's.
+        unsafe { poison::fill(self.memory, address, 0..block_bytes(order), FREED) };
+
+        // A hook that a release runs may free as well, and fill the place that was made.
+        while !checked.quarantine.push(self.memory, address, order) {
+            let Some((oldest, order)) = self.leave_quarantine(checked) else {
+                // There is room for none.
+                self.release(address, order, patience);
+                break;
+            };
+            self.release(oldest, order, patience);
+        }
+        Ok(())
+    }
+
+    /// Why somebody else's free of the same block came first.
+    fn lost(&self, block: Block, meanwhile: FreeError) -> FreeError {
+        // Freed and allocated anew since is a double free all the same.
+        let found = self.check(self.memory.pointer(block.address));
+        found.err().unwrap_or(meanwhile)
+    }
+
+    fn free_huge_checked(
+        &self,
+        checked: &Checked,
+        block: Block,
+        patience: Patience,
+    ) -> Result<(), FreeError> {
+        let size = self.requested(block);
+        if !self.header.chunks.exchange_kind(
+            block.address,
+            ChunkKind::Huge,
+            ChunkKind::HugeDeferred,
+        ) {
+            return Err(self.lost(block, FreeError::NotAllocated));
+        }
+        self.look_behind(checked, block, size);
+        checked.requested.add((size as u64).wrapping_neg());
+        match self.heap(patience) {
+            // SAFETY: the exchange made the block this worker's.
+            Ok(mut heap) => unsafe { heap.give_huge(self.source, block.address, 0) },
+            Err(Busy) => self.defer(block),
+        }
+        Ok(())
+    }
+
+    /// Takes the object that was freed first out of the quarantine, with its order, and looks
+    /// whether it is as it was left.
+    fn leave_quarantine(&self, checked: &Checked) -> Option<(u32, u32)> {
+        let address = checked.quarantine.oldest(self.memory)?;
+        // SAFETY: what is in the quarantine is a block of the arena, and this worker's.
+        let damaged = unsafe {
+            let order = block_order(map_byte(self.memory, address).get());
+            checked.quarantine.drop_oldest(order);
+            let bytes = 0..block_bytes(order);
+            (
+                order,
+                poison::first_damaged(self.memory, address, bytes, FREED),
+            )
+        };
+        self.report(checked, DamageKind::AfterFree, address, damaged.1);
+        Some((address, damaged.0))
+    }
+
+    /// Gives an object that is marked cached, and that no place holds, on to the stack of its
+    /// order or to the heap.
+    fn release(&self, address: u32, order: u32, patience: Patience) {
+        if let Some(lifo) = self.stack(order)
+            && (lifo.push(self.memory, address)
+                || self.spill(lifo, order, patience).is_ok() && lifo.push(self.memory, address))
+        {
+            return;
+        }
+        match self.heap(patience) {
+            Ok(mut heap) => self.release_locked(&mut heap, address, order),
+            Err(Busy) => self.defer(Block {
+                address,
+                order: Some(order),
+            }),
+        }
+    }
+
+    fn release_locked(&self, heap: &mut Heap<'_>, address: u32, order: u32) {
+        self.give(heap, address, order);
+        self.slot.traffic[order as usize].direct_frees.add(1);
+    }
+
+    /// Returns what the quarantine holds to the heap.
+    pub(super) fn flush_quarantine(&self, checked: &Checked, heap: &mut Heap<'_>) {
+        while let Some((address, order)) = self.leave_quarantine(checked) {
+            self.release_locked(heap, address, order);
+        }
+    }
+
+    /// [`resize`](Self::resize), and what checking mode knows of the block's bytes follows.
+    pub(super) fn resize_checked(
+        &self,
+        block: Block,
+        request: &Request,
+        size: usize,
+    ) -> Result<bool, ReallocError> {
+        let Some(checked) = self.slot.checked(self.memory) else {
+            return self.resize(block, request);
+        };
+        let before = self.requested(block);
+        self.look_behind(checked, block, before);
+        // What a smaller block gives up is somebody else's as soon as the heap has it.
+        self.set_requested(block, before.min(size));
+        let resized = self.resize(block, request);
+        if !matches!(resized, Ok(true)) {
+            self.set_requested(block, before);
+            return resized;
+        }
+        // It may have kept its order, where it could not give up what it does not need.
+        let block = self.check(self.memory.pointer(block.address))?;
+        self.set_requested(block, size);
+        self.poison_padding(block, size);
+        let grown = (size as u64).wrapping_sub(before as u64);
+        checked.requested.add(grown);
+        Ok(true)
+    }
+}
