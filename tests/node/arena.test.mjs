@@ -35,6 +35,7 @@ test('the package exports what it documents and nothing else', () => {
     Transfer: 4,
     Deferred: 5,
     Metadata: 6,
+    Zeroed: 7,
   });
   assert.equal(blockState((3 << 5) | 7), BlockState.Cached);
   assert.equal(blockOrder((3 << 5) | 7), 7);
@@ -72,7 +73,7 @@ test('stats add up, and have the fields that their type has', () => {
     freeBytes + allocatedBytes + cachedBytes + inTransferBytes + deferredBytes + metadataBytes,
     stats.ownedBytes,
   );
-  assert.equal(stats.ownedBytes, stats.chunks * CHUNK_BYTES);
+  assert.equal(stats.ownedBytes, (stats.chunks + stats.hugeChunks) * CHUNK_BYTES);
   assert.equal(stats.workers, 1);
   const verification = arena.verify();
   assert.equal(verification.allocatedObjects, 500);
@@ -112,7 +113,20 @@ test('two arenas of one realm on one memory have a seat each', async () => {
   assert.equal(arena.snapshot().workers[slot].attached, false);
   for (const [name, call] of Object.entries({
     alloc: () => other.alloc(1),
+    allocZeroed: () => other.allocZeroed(1),
+    allocAligned: () => other.allocAligned(1, 16),
+    allocNowait: () => other.allocNowait(1),
+    allocNogrow: () => other.allocNogrow(1),
+    allocBulk: () => other.allocBulk(1, 2),
+    realloc: () => other.realloc(pointer, 1),
     free: () => other.free(pointer),
+    freeNowait: () => other.freeNowait(pointer),
+    freeBulk: () => other.freeBulk([pointer]),
+    reserve: () => other.reserve(1, 1),
+    flush: () => other.flush(),
+    grow: () => other.grow(1),
+    owns: () => other.owns(pointer),
+    usableSize: () => other.usableSize(pointer),
     u8: () => other.u8(pointer, 1),
     stats: () => other.stats(),
     snapshot: () => other.snapshot(),

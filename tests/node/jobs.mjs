@@ -1,4 +1,5 @@
 /** What agents do on a shared arena. Every object carries a stamp of who allocated it, and when. */
+import assert from 'node:assert/strict';
 import { Arena } from 'warena';
 
 /** A small generator of pseudo-random numbers (mulberry32), so that a run can be repeated. */
@@ -102,6 +103,25 @@ export async function grow(handle, { bytes }) {
   }
   arena.detach();
   return { pointers };
+}
+
+/**
+ * Verifies the arena again and again, so that the heap is locked most of the time. What it says is
+ * no matter: others are in the middle of calls.
+ */
+export async function verifyUntil(handle, { word }) {
+  const arena = await Arena.attach(handle);
+  let verifications = 0;
+  while (Atomics.load(new Int32Array(arena.memory.buffer, word, 1), 0) === 0) {
+    try {
+      arena.verify();
+    } catch (error) {
+      assert.equal(error.code, 'Corrupt');
+    }
+    verifications += 1;
+  }
+  arena.detach();
+  return { verifications };
 }
 
 /** A short life: attaches, works a little, detaches. Or says why it could not. */

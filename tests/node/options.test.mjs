@@ -18,6 +18,7 @@ test('every option out of its range is refused by name', async () => {
     ['batch', [0, 17], /1 \.\.= 16, the capacity/],
     ['transferCapacity', [7, 1025, -8], /8 \.\.= 1024 \(from the batch on\), or 0 for none/],
     ['maximumWorkers', [0, 8193], /1 \.\.= 8192/],
+    ['maximumChunks', [0, 4097, 0.5], /1 \.\.= 4096/],
   ]) {
     for (const value of wrong) {
       await rejectsArenaError(
@@ -59,6 +60,7 @@ for (const [name, options] of Object.entries({
     batch: 1,
     transferCapacity: 1,
     maximumWorkers: 1,
+    maximumChunks: 8,
   },
   'the most of everything': {
     cachedOrders: 12,
@@ -66,6 +68,7 @@ for (const [name, options] of Object.entries({
     batch: 256,
     transferCapacity: 1024,
     maximumWorkers: 8192,
+    maximumChunks: 4096,
   },
   'no caches': { cachedOrders: 0 },
   'spill only': { transferCapacity: 0 },

@@ -26,19 +26,38 @@ test('what is no 32-bit size is refused, and nothing grows (1)', () => {
     [8],
     true,
   ];
+  const pointer = arena.alloc(100);
   for (const bytes of wrong) {
-    throwsArenaError(
-      () => arena.alloc(bytes),
-      'InvalidSize',
-      /^alloc: the size is .*; it must be an integer of 0 \.\.= 0xffffffff/,
-    );
+    for (const [name, call] of Object.entries({
+      alloc: () => arena.alloc(bytes),
+      allocZeroed: () => arena.allocZeroed(bytes),
+      allocAligned: () => arena.allocAligned(bytes, 16),
+      allocNowait: () => arena.allocNowait(bytes),
+      allocNogrow: () => arena.allocNogrow(bytes),
+      allocBulk: () => arena.allocBulk(bytes, 2),
+      realloc: () => arena.realloc(pointer, bytes),
+      reserve: () => arena.reserve(bytes, 1),
+    })) {
+      throwsArenaError(
+        call,
+        'InvalidSize',
+        new RegExp(`^${name}: the size is .*; it must be an integer of 0 \\.\\.= 0xffffffff`),
+      );
+    }
   }
-  for (const bytes of [0xfffffff7, 0xffffffff, 0x80000001, 0x80001]) {
+  arena.free(pointer);
+  for (const [bytes, code, pattern] of [
+    [0xfffffff7, 'TooLarge', 'larger than any memory: at most 0xfff00000 bytes'],
+    [0xffffffff, 'TooLarge', 'larger than any memory'],
+    [0xfff00000, 'OutOfMemory', 'out of memory'],
+    [0x80000001, 'OutOfMemory', 'out of memory'],
+    [0x400001, 'OutOfMemory', 'out of memory'],
+  ]) {
     for (let time = 0; time < 1000; time += 1) {
       throwsArenaError(
         () => arena.alloc(bytes),
-        'TooLarge',
-        new RegExp(`^alloc\\(0x${bytes.toString(16)}\\): larger than`),
+        code,
+        new RegExp(`^alloc\\(0x${bytes.toString(16)}\\): ${pattern}`),
         { bytes },
       );
     }

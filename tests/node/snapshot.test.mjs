@@ -10,6 +10,7 @@ const options = {
   batch: 4,
   transferCapacity: 32,
   maximumWorkers: 9,
+  maximumChunks: 60,
 };
 const arena = await Arena.create({ maximumBytes: 64 << 20, ...options });
 
@@ -42,7 +43,8 @@ test('settings, block maps and figures agree with stats', () => {
     [...bytes.values()].reduce((sum, part) => sum + part),
     stats.ownedBytes,
   );
-  assert.equal(bytes.get(BlockState.Free), stats.freeBytes);
+  assert.equal(bytes.get(BlockState.Free) + bytes.get(BlockState.Zeroed), stats.freeBytes);
+  assert.ok(bytes.get(BlockState.Zeroed) > 0, 'some of it was never used');
   assert.equal(bytes.get(BlockState.Allocated), stats.allocatedBytes);
   assert.equal(bytes.get(BlockState.Cached), stats.cachedBytes);
   assert.equal(bytes.get(BlockState.Transfer), stats.inTransferBytes);
@@ -100,6 +102,30 @@ test('an earlier snapshot is used again', () => {
   arena.free(pointer);
   arena.snapshot(first);
   assert.equal(map[(pointer - address) / 16], (BlockState.Cached << 5) | 1);
+});
+
+test('huge blocks are runs of chunks, apart from the chunks of blocks', () => {
+  const before = arena.snapshot();
+  assert.deepEqual(before.huge, []);
+  const pointers = [3 << 20, (1 << 20) + 1, 1 << 19, 600_000].map((bytes) => arena.alloc(bytes));
+  const snapshot = arena.snapshot();
+  const runs = [
+    { address: pointers[0], chunks: 3, deferred: false },
+    { address: pointers[1], chunks: 2, deferred: false },
+    { address: pointers[3], chunks: 1, deferred: false },
+  ];
+  assert.deepEqual(
+    snapshot.huge,
+    runs.sort((left, right) => left.address - right.address),
+  );
+  const { ownedBytes, hugeChunks } = arena.stats();
+  assert.equal(hugeChunks, 6);
+  assert.equal(snapshot.ownedBytes, ownedBytes);
+  assert.equal(snapshot.ownedBytes, (snapshot.chunks.length + 6) * CHUNK_BYTES);
+  assert.equal(arena.verify().hugeBlocks, 3);
+  pointers.forEach((pointer) => arena.free(pointer));
+  assert.equal(arena.snapshot(snapshot), snapshot);
+  assert.deepEqual(snapshot.huge, []);
 });
 
 test('a reused snapshot forgets chunks that were given back', () => {

@@ -45,6 +45,7 @@ pub fn create(
     batch: u32,
     transfer_capacity: u32,
     max_workers: u32,
+    max_chunks: u32,
     may_wait: bool,
 ) -> Result<u32, JsValue> {
     let config = Config {
@@ -53,6 +54,8 @@ pub fn create(
         batch,
         transfer_capacity,
         max_workers,
+        max_chunks,
+        ..Config::DEFAULT
     };
     Arena::create(WasmMemory, config, context(may_wait))
         .map(|arena| arena.address())
@@ -83,6 +86,29 @@ pub unsafe fn slot_number(seat: u32) -> u32 {
     unsafe { worker(seat) }.slot()
 }
 
+/// Fills the seat's cache until the next `count` allocations of `bytes` are hits.
+///
+/// # Safety
+///
+/// The seat was returned by [`attach`] to this agent, and not given up since.
+#[wasm_bindgen]
+pub unsafe fn reserve(seat: u32, bytes: u32, count: u32) -> Result<(), JsValue> {
+    // SAFETY: the caller promises its own attached seat.
+    let reserved = unsafe { worker(seat) }.reserve(bytes as usize, count as usize);
+    Ok(reserved.map_err(Refusal::from)?)
+}
+
+/// Returns all that the seat caches to the heap.
+///
+/// # Safety
+///
+/// The seat was returned by [`attach`] to this agent, and not given up since.
+#[wasm_bindgen]
+pub unsafe fn flush(seat: u32) -> Result<(), JsValue> {
+    // SAFETY: the caller promises its own attached seat.
+    Ok(unsafe { worker(seat) }.flush().map_err(Refusal::from)?)
+}
+
 /// Gives the seat up, with all that it caches. Refused as busy, it stays attached.
 ///
 /// # Safety
@@ -97,6 +123,18 @@ pub unsafe fn detach(seat: u32) -> Result<(), JsValue> {
         let _seat = worker.into_address();
         Refusal::from(busy).into()
     })
+}
+
+/// Adds up to `count` chunks to the arena; how many it got before a maximum was reached.
+///
+/// # Safety
+///
+/// As [`Arena::open`].
+#[wasm_bindgen]
+pub unsafe fn grow(header: u32, count: u32, may_wait: bool) -> Result<u32, JsValue> {
+    // SAFETY: the caller's promise is the same.
+    let arena = unsafe { open(header, may_wait) }.map_err(Refusal::from)?;
+    Ok(arena.grow(count).map_err(Refusal::from)?)
 }
 
 /// The arena's figures ([`warena::Stats`]) as an object of numbers.

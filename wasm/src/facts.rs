@@ -35,11 +35,13 @@ struct Facts {
 pub fn facts() -> Result<JsValue, JsValue> {
     // The lowest byte that says something else than "no block starts here" is a state, order 0.
     let block_state_shift = (0..u8::BITS)
-        .find(|&bit| block_state(1 << bit) != Some(BlockState::Interior))
+        .find(|&bit| block_state(1 << bit) != BlockState::Interior)
         .unwrap_or(u8::BITS);
     let block_states = (0..=u8::MAX >> block_state_shift)
-        .filter_map(|number| Some((number, block_state(number << block_state_shift)?)))
-        .map(|(number, state)| (format!("{state:?}"), number))
+        .map(|number| {
+            let state = block_state(number << block_state_shift);
+            (format!("{state:?}"), number)
+        })
         .collect();
     let facts = Facts {
         layout: Layout::CURRENT,

@@ -2,12 +2,13 @@
 //!
 //! Thin on purpose. Nothing is decided here: each function finds the core's handle by an address
 //! that the package keeps, makes one call, and turns the answer into what JavaScript can take.
-//! `alloc` and `free` pass integers only; the others may build objects.
+//! Calls on an object pass integers only; the others may build objects.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`arena`] | make an arena, take and give up a seat, figures, proof |
-//! | [`object`] | `alloc` and `free` |
+//! | [`arena`] | make an arena and grow it, take and give up a seat, figures, proof |
+//! | [`object`] | allocate, resize, free one object; ask about one |
+//! | [`bulk`] | allocate and free many at once |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
@@ -21,6 +22,7 @@ compile_error!(
 );
 
 pub mod arena;
+pub mod bulk;
 pub mod facts;
 pub mod object;
 pub mod refusal;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use std::cell::Cell;
 use std::fmt::Display;
-use warena::{AllocError, ArenaError, AttachError, Busy, FreeError, Violation};
+use warena::{AllocError, ArenaError, AttachError, Busy, FreeError, ReallocError, Violation};
 use wasm_bindgen::prelude::*;
 
 macro_rules! codes {
@@ -29,8 +29,12 @@ macro_rules! codes {
 codes! {
     /// A size that nothing can be allocated for.
     InvalidSize,
-    /// Larger than the largest block.
+    /// Larger than any memory, or than a chunk where one block must hold it.
     TooLarge,
+    /// Not a power of two, or above a chunk.
+    BadAlignment,
+    /// Nothing of that size, or not as many of it, can be reserved.
+    NotCached,
     /// No memory left.
     OutOfMemory,
     /// The heap is locked, and this agent may not wait.
@@ -93,6 +97,8 @@ impl From<AllocError> for Refusal {
             AllocError::OutOfMemory => Code::OutOfMemory,
             AllocError::Busy => Code::Busy,
             AllocError::ShortArray => Code::InvalidSize,
+            AllocError::BadAlignment => Code::BadAlignment,
+            AllocError::NotCached => Code::NotCached,
         };
         Self::new(code, error)
     }
@@ -107,9 +113,17 @@ impl From<FreeError> for Refusal {
             FreeError::Metadata => Code::Metadata,
             FreeError::NotAllocated => Code::NotAllocated,
             FreeError::Cached | FreeError::InTransfer | FreeError::Deferred => Code::DoubleFree,
-            FreeError::Busy => Code::Busy,
         };
         Self::new(code, error)
+    }
+}
+
+impl From<ReallocError> for Refusal {
+    fn from(error: ReallocError) -> Self {
+        match error {
+            ReallocError::Pointer(error) => error.into(),
+            ReallocError::Size(error) => error.into(),
+        }
     }
 }
 
@@ -155,6 +169,7 @@ impl From<Violation> for Refusal {
             | Violation::Uncoalesced { address, .. }
             | Violation::FreeList { address, .. }
             | Violation::Entry { address, .. }
+            | Violation::HugeRun { address, .. }
             | Violation::Twice { address }
             | Violation::Lost { address, .. } => Some(address),
             Violation::Counter { .. } => None,
@@ -171,6 +186,7 @@ impl From<Violation> for Refusal {
 pub(crate) enum Left {
     Alloc(AllocError),
     Free(FreeError),
+    Realloc(ReallocError),
 }
 
 impl From<AllocError> for Left {
@@ -185,6 +201,12 @@ impl From<FreeError> for Left {
     }
 }
 
+impl From<ReallocError> for Left {
+    fn from(error: ReallocError) -> Self {
+        Self::Realloc(error)
+    }
+}
+
 thread_local! {
     static LEFT: Cell<Option<Left>> = const { Cell::new(None) };
 }
@@ -195,13 +217,14 @@ pub(crate) fn leave(error: impl Into<Left>) {
     LEFT.set(Some(error.into()));
 }
 
-/// Why the agent's last `alloc` or `free` was refused; `undefined` when none was since the last
+/// Why the agent's last call on an object was refused; `undefined` when none was since the last
 /// time that this was asked.
 #[wasm_bindgen]
 pub fn take_refusal() -> JsValue {
     match LEFT.take() {
         Some(Left::Alloc(error)) => Refusal::from(error).into(),
         Some(Left::Free(error)) => Refusal::from(error).into(),
+        Some(Left::Realloc(error)) => Refusal::from(error).into(),
         None => JsValue::UNDEFINED,
     }
 }

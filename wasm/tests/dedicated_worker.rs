@@ -20,6 +20,11 @@ fn grows() {
 }
 
 #[wasm_bindgen_test]
+fn reentry_is_deferred() {
+    common::reentry_is_deferred(Context::MayWait);
+}
+
+#[wasm_bindgen_test]
 fn bindings_refuse_by_name() {
     common::bindings_refuse_by_name(true);
 }

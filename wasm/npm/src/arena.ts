@@ -4,15 +4,30 @@
  * An arena itself lives in shared memory and belongs to nobody; an `Arena` object is one seat in
  * it, with a cache of its own. Two objects in one realm are two seats.
  */
-import { UNIT_BYTES } from './block.js';
-import { ArenaError, shown } from './error.js';
+import {
+  badAlignment,
+  badCount,
+  badSize,
+  isUnsigned,
+  unsigned,
+  unsignedAll,
+} from './argument.js';
+import { ArenaError, refused, shown, type ArenaErrorDetails } from './error.js';
 import * as glue from './glue/warena_wasm.js';
 import { checkHandle, makeHandle, type ArenaHandle } from './handle.js';
 import { settings, type ArenaOptions } from './options.js';
 import { call, enter, lastRefusal, leave, ownRealm, realmOf, type Realm } from './realm.js';
 import { takeSnapshot, type Snapshot } from './snapshot.js';
 import type { Stats, Verification } from './stats.js';
-import { covering } from './view.js';
+import { covering, refresh } from './view.js';
+
+/** A pointer that `freeBulk` did not free. */
+export interface BulkRefusal {
+  /** Where it stands in the array. */
+  index: number;
+  /** Why, as `free` would have thrown it. */
+  error: ArenaError;
+}
 
 /** An agent's seat in an arena. */
 export class Arena {
@@ -34,8 +49,15 @@ export class Arena {
    * later ones make more arenas in that memory.
    */
   static async create(options: ArenaOptions = {}): Promise<Arena> {
-    const { maximumBytes, cachedOrders, capacity, batch, transferCapacity, maximumWorkers } =
-      settings(options);
+    const {
+      maximumBytes,
+      cachedOrders,
+      capacity,
+      batch,
+      transferCapacity,
+      maximumWorkers,
+      maximumChunks,
+    } = settings(options);
     const realm = await ownRealm(maximumBytes);
     const { mayWait } = realm;
     return enter('Arena.create', () => {
@@ -45,6 +67,7 @@ export class Arena {
         batch,
         transferCapacity,
         maximumWorkers,
+        maximumChunks,
         mayWait,
       );
       return new Arena(realm, header, glue.attach(header, mayWait));
@@ -80,12 +103,14 @@ export class Arena {
   }
 
   /**
-   * Allocates at least `bytes` bytes, 1 ..= 524,288, and returns their address, a multiple of 16
-   * and never negative. They hold whatever was there before.
+   * Allocates at least `bytes` bytes and returns their address, a multiple of 16 and never
+   * negative. They hold whatever was there before. The size is rounded up to a power of two, to
+   * which the address is aligned; above 524,288 bytes to whole chunks of 1 MiB.
    */
   alloc(bytes: number): number {
     if (this.#seat === 0 || typeof bytes !== 'number' || bytes >>> 0 !== bytes) {
-      throw this.#badSize('alloc', bytes);
+      this.#checkAttached('alloc');
+      throw badSize('alloc', bytes);
     }
     const pointer = glue.alloc(this.#seat, bytes);
     if (pointer === 0) {
@@ -94,15 +119,164 @@ export class Arena {
     return pointer;
   }
 
+  /** `alloc` of bytes that are all zero. Fresh memory is known to be, and is not touched. */
+  allocZeroed(bytes: number): number {
+    return this.#allocate('allocZeroed', bytes, glue.alloc_zeroed);
+  }
+
+  /** `alloc` at a multiple of `alignment`: a power of two, 1 ..= 1,048,576. */
+  allocAligned(bytes: number, alignment: number): number {
+    this.#checkAttached('allocAligned');
+    if (!isUnsigned(bytes)) {
+      throw badSize('allocAligned', bytes);
+    }
+    if (!isUnsigned(alignment)) {
+      throw badAlignment('allocAligned', alignment);
+    }
+    const pointer = glue.alloc_aligned(this.#seat, bytes, alignment);
+    return pointer || this.#refuse(`allocAligned(${shown(bytes)}, ${shown(alignment)})`, { bytes });
+  }
+
   /**
-   * Frees what any agent's `alloc` on this arena returned. Every other pointer is refused, and
-   * nothing is changed then; only 0 is nobody's, and freeing it does nothing.
+   * `alloc` in constant time, for code that must neither wait nor spin: the cache, one try of the
+   * transfer cache, one of the heap, without growth. Throws `Busy` or `OutOfMemory` where these
+   * have nothing; `reserve` beforehand makes sure that they do.
+   */
+  allocNowait(bytes: number): number {
+    return this.#allocate('allocNowait', bytes, glue.alloc_nowait);
+  }
+
+  /** `alloc` out of the memory that the arena has: never grows it. */
+  allocNogrow(bytes: number): number {
+    return this.#allocate('allocNogrow', bytes, glue.alloc_nogrow);
+  }
+
+  /**
+   * Makes the object at `pointer` one of at least `bytes` bytes, where it is if that can be, else by
+   * moving it, and returns its address. It keeps its bytes up to the smaller of both sizes. When it
+   * throws, the object is as it was; a size of 0 is refused, and frees nothing. `realloc(0, bytes)`
+   * allocates.
+   */
+  realloc(pointer: number, bytes: number): number {
+    const address = this.#unsigned('realloc', pointer);
+    if (!isUnsigned(bytes)) {
+      throw badSize('realloc', bytes);
+    }
+    const moved = glue.realloc(this.#seat, address, bytes);
+    const details = { pointer: address, bytes };
+    return moved || this.#refuse(`realloc(${shown(address)}, ${shown(bytes)})`, details);
+  }
+
+  /**
+   * Frees what any agent allocated in this arena. Every other pointer is refused, and nothing is
+   * changed then; only 0 is nobody's, and freeing it does nothing. A free never fails because the
+   * heap is busy: where this agent may not wait, it is deferred.
    */
   free(pointer: number): void {
-    const unsigned = this.#unsigned('free', pointer);
-    if (!glue.free(this.#seat, unsigned)) {
-      throw lastRefusal(`free(${shown(unsigned)})`, { pointer: unsigned });
+    const address = this.#unsigned('free', pointer);
+    if (!glue.free(this.#seat, address)) {
+      throw lastRefusal(`free(${shown(address)})`, { pointer: address });
     }
+  }
+
+  /** `free` in constant time, for code that must neither wait nor spin. */
+  freeNowait(pointer: number): void {
+    const address = this.#unsigned('freeNowait', pointer);
+    if (!glue.free_nowait(this.#seat, address)) {
+      throw lastRefusal(`freeNowait(${shown(address)})`, { pointer: address });
+    }
+  }
+
+  /**
+   * Allocates `count` objects of at least `bytes` bytes each, a power of two of them, and returns
+   * their addresses, lowest first. They are cut from one block of at most 524,288 bytes, so all are
+   * allocated or none is. Each can be freed on its own. Bypasses the cache.
+   */
+  allocBulk(bytes: number, count: number): Uint32Array<ArrayBuffer> {
+    this.#checkAttached('allocBulk');
+    if (!isUnsigned(bytes)) {
+      throw badSize('allocBulk', bytes);
+    }
+    const countLog2 = isUnsigned(count) ? Math.log2(count) : NaN;
+    if (!Number.isInteger(countLog2)) {
+      throw badCount('allocBulk', count, 'a power of two');
+    }
+    const first =
+      glue.alloc_bulk(this.#seat, bytes, countLog2) ||
+      this.#refuse(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes });
+    const stride = glue.usable_size(this.#seat, first);
+    return Uint32Array.from({ length: count }, (_, index) => first + index * stride);
+  }
+
+  /**
+   * Frees all pointers of an array, under one taking of the heap's lock for every 2,048 of them, and
+   * bypasses the cache. Returns those that were refused, in the array's order: none when all is
+   * well. One that is refused keeps no other from being freed. Zeroes are passed over. Throws, and
+   * frees nothing, only when something in the array is no pointer at all.
+   */
+  freeBulk(pointers: ArrayLike<number>): BulkRefusal[] {
+    this.#checkAttached('freeBulk');
+    const addresses = unsignedAll('freeBulk', pointers);
+    refresh(this.#realm.memory);
+    return Array.from(glue.free_bulk(this.#seat, addresses), ({ index, refusal }) => {
+      const pointer = addresses[index]!;
+      const name = `freeBulk: ${shown(pointer)} at index ${index}`;
+      return { index, error: refused(name, refusal, { pointer }) as ArenaError };
+    });
+  }
+
+  /**
+   * Fills this agent's cache until the next `count` allocations of `bytes` bytes find something
+   * there, whatever happens to the heap meanwhile. Throws `NotCached` when the arena does not cache
+   * the size, or not as many of it (`cachedOrders`, `capacity`).
+   */
+  reserve(bytes: number, count: number): void {
+    this.#checkAttached('reserve');
+    if (!isUnsigned(bytes)) {
+      throw badSize('reserve', bytes);
+    }
+    if (!isUnsigned(count)) {
+      throw badCount('reserve', count, 'an integer of 0 ..= 0xffffffff');
+    }
+    call(`reserve(${shown(bytes)}, ${shown(count)})`, () =>
+      glue.reserve(this.#seat, bytes, count),
+    );
+  }
+
+  /** Returns everything that this agent's cache holds to the heap. */
+  flush(): void {
+    this.#checkAttached('flush()');
+    call('flush()', () => glue.flush(this.#seat));
+  }
+
+  /**
+   * Adds up to `chunks` chunks of 1 MiB to the arena ahead of time, and returns how many it got
+   * before the memory's maximum or `maximumChunks` was reached.
+   */
+  grow(chunks: number): number {
+    this.#checkAttached('grow');
+    if (!isUnsigned(chunks)) {
+      throw badCount('grow', chunks, 'an integer of 0 ..= 0xffffffff');
+    }
+    return call(`grow(${shown(chunks)})`, () =>
+      glue.grow(this.#header, chunks, this.#realm.mayWait),
+    );
+  }
+
+  /**
+   * Whether an address lies in memory that this arena has now: in an object, in a free block, or in
+   * the allocator's own.
+   */
+  owns(pointer: number): boolean {
+    const address = this.#unsigned('owns', pointer);
+    return glue.owns(this.#seat, address);
+  }
+
+  /** Bytes that the object at `pointer` has: what was asked for, rounded up. */
+  usableSize(pointer: number): number {
+    const address = this.#unsigned('usableSize', pointer);
+    const bytes = glue.usable_size(this.#seat, address) >>> 0;
+    return bytes || this.#refuse(`usableSize(${shown(address)})`, { pointer: address });
   }
 
   /**
@@ -110,20 +284,20 @@ export class Arena {
    * shared memory itself: copy before handing it to what takes no shared views.
    */
   u8(pointer: number, length: number): Uint8Array {
-    const unsigned = this.#unsigned('u8', pointer);
-    if (typeof length !== 'number' || length >>> 0 !== length) {
-      throw this.#badSize('u8', length);
+    const address = this.#unsigned('u8', pointer);
+    if (!isUnsigned(length)) {
+      throw badSize('u8', length);
     }
-    const buffer = covering(this.#realm.memory, unsigned + length);
+    const buffer = covering(this.#realm.memory, address + length);
     if (buffer === undefined) {
       throw new ArenaError(
         'OutOfBounds',
-        `u8(${shown(unsigned)}, ${shown(length)}): the memory has only ` +
+        `u8(${shown(address)}, ${shown(length)}): the memory has only ` +
           `${shown(this.#realm.memory.buffer.byteLength)} bytes`,
-        { pointer: unsigned, bytes: length },
+        { pointer: address, bytes: length },
       );
     }
-    return new Uint8Array(buffer, unsigned, length);
+    return new Uint8Array(buffer, address, length);
   }
 
   /** Figures that add up; a sample while workers run. Stops nobody. */
@@ -168,26 +342,26 @@ export class Arena {
     }
   }
 
-  #badSize(name: string, bytes: unknown): ArenaError {
-    this.#checkAttached(name);
-    return new ArenaError(
-      'InvalidSize',
-      `${name}: the size is ${shown(bytes)}; it must be an integer of 0 ..= 0xffffffff`,
-      typeof bytes === 'number' ? { bytes } : {},
-    );
-  }
-
-  /** A pointer in either form as an unsigned number: WebAssembly hands the upper half out negative. */
   #unsigned(name: string, pointer: unknown): number {
     this.#checkAttached(name);
-    if (typeof pointer !== 'number' || (pointer >>> 0 !== pointer && (pointer | 0) !== pointer)) {
-      throw new ArenaError(
-        'InvalidPointer',
-        `${name}: the pointer is ${shown(pointer)}; it must be a 32-bit integer, as alloc returns it ` +
-          `(a multiple of ${UNIT_BYTES})`,
-        typeof pointer === 'number' ? { pointer } : {},
-      );
+    return unsigned(name, pointer);
+  }
+
+  /** What an allocation by size returns, as `allocate` of the module answers. */
+  #allocate(
+    name: string,
+    bytes: number,
+    allocate: (seat: number, bytes: number) => number,
+  ): number {
+    this.#checkAttached(name);
+    if (!isUnsigned(bytes)) {
+      throw badSize(name, bytes);
     }
-    return pointer >>> 0;
+    return allocate(this.#seat, bytes) || this.#refuse(`${name}(${shown(bytes)})`, { bytes });
+  }
+
+  /** Throws the error for an integer call that was refused. */
+  #refuse(name: string, details: ArenaErrorDetails): never {
+    throw lastRefusal(name, details);
   }
 }

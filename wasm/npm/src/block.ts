@@ -12,7 +12,10 @@ export const CHUNK_BYTES = FACTS.layout.chunkBytes;
 export const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
 
 const { InTransfer, ...states } = FACTS.blockStates;
-/** What a block is: the state in a byte of a block map. */
+/**
+ * What a block is: the state in a byte of a block map. Two of them are free: `Free`, and `Zeroed`
+ * for what nobody has had since the memory grew, and which is known to be zero.
+ */
 export const BlockState = { ...states, Transfer: InTransfer } as const;
 /** A value of {@link BlockState}. */
 export type BlockStateNumber = (typeof BlockState)[keyof typeof BlockState];

@@ -5,6 +5,7 @@
  * version of the package, a mistyped message, a memory that has no arena. So all of it is looked
  * at before the first byte of that memory is touched.
  */
+import { isUnsigned } from './argument.js';
 import { ArenaError, shown } from './error.js';
 import { BUILD, FACTS, VERSION } from './generated/facts.js';
 import { covering } from './view.js';
@@ -48,10 +49,6 @@ function invalid(message: string, pointer?: number): ArenaError {
 /** The class of a value, whichever realm it comes from: instanceof knows only this one's. */
 function classOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1);
-}
-
-function isUnsigned(value: unknown): value is number {
-  return typeof value === 'number' && value >>> 0 === value;
 }
 
 /** Refuses anything but the handle of a live arena that this build can use. @internal */

@@ -8,12 +8,14 @@
  * | realm | this realm's one memory and the module's instance on it |
  * | options | what an arena can be made with |
  * | snapshot | the state of an arena, read from the shared memory itself |
+ * | argument | the check of sizes and pointers |
  * | block, stats | what a byte of a block map says; figures |
  * | error | the one class of errors, and its codes |
  *
  * Importing it does nothing: no memory, no worker, no global is touched before a call.
  */
 export { Arena } from './arena.js';
+export type { BulkRefusal } from './arena.js';
 export {
   BlockState,
   CHUNK_BYTES,
@@ -31,6 +33,7 @@ export type {
   ChunkSnapshot,
   ConfigSnapshot,
   HeapSnapshot,
+  HugeSnapshot,
   Snapshot,
   TransferSnapshot,
   WorkerSnapshot,

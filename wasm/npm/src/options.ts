@@ -26,6 +26,11 @@ export interface ArenaOptions {
   transferCapacity?: number;
   /** Workers that can be attached at one time: 1 ..= 8192. Default 256. */
   maximumWorkers?: number;
+  /**
+   * Chunks of 1 MiB that the arena may own: 1 ..= 4096. Default 4096, so that only the memory's
+   * maximum holds. Keeps one of several arenas on a memory from taking all of it.
+   */
+  maximumChunks?: number;
 }
 
 /** {@link ArenaOptions}, all of them given but the memory's. @internal */
@@ -53,7 +58,8 @@ export function settings(options: unknown): Settings {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`options is ${shown(options)}; it must be an object, or be left out`);
   }
-  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers } = FACTS.defaultConfig;
+  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers, maxChunks } =
+    FACTS.defaultConfig;
   const result: Settings = {
     maximumBytes: undefined,
     cachedOrders,
@@ -61,6 +67,7 @@ export function settings(options: unknown): Settings {
     batch,
     transferCapacity,
     maximumWorkers: maxWorkers,
+    maximumChunks: maxChunks,
   };
   for (const [name, value] of Object.entries(options)) {
     // A name that there is none of is a slip of the pen, and would else be an option without effect.
@@ -86,6 +93,7 @@ export function settings(options: unknown): Settings {
     );
   }
   check('maximumWorkers', result, 1, FACTS.maxWorkers);
+  check('maximumChunks', result, 1, FACTS.layout.maxChunks);
   checkMaximumBytes(result.maximumBytes);
   return result;
 }

@@ -13,7 +13,7 @@ import * as glue from './glue/warena_wasm.js';
 import type { ArenaHandle } from './handle.js';
 import { end, makeInstance, startAgain, type Instance } from './instance.js';
 import { DEFAULT_MAXIMUM_BYTES, PAGE_BYTES } from './options.js';
-import { covering } from './view.js';
+import { covering, refresh } from './view.js';
 
 /** @internal */
 export interface Realm {
@@ -109,8 +109,7 @@ export function call<T>(name: string, make: () => T): T {
 
 /** The error for an integer call that was refused. @internal */
 export function lastRefusal(name: string, details: ArenaErrorDetails): unknown {
-  // The glue reads the message through `memory.buffer`, which must cover what others have grown.
-  current().memory.grow(0);
+  refresh(current().memory);
   return refused(name, glue.take_refusal(), details);
 }
 

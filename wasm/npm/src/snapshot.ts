@@ -21,6 +21,16 @@ export interface ChunkSnapshot {
   map: Uint8Array<ArrayBuffer>;
 }
 
+/** A huge block: a run of chunks that is one object, without a block map. */
+export interface HugeSnapshot {
+  /** Where it starts. */
+  address: number;
+  /** How many chunks it has. */
+  chunks: number;
+  /** Whether it was freed, and waits on the deferred list. */
+  deferred: boolean;
+}
+
 /** A slot: a worker's cache and counters. Counters go on when another worker takes the seat. */
 export interface WorkerSnapshot {
   /** Its number. */
@@ -64,6 +74,7 @@ export interface ConfigSnapshot {
   batch: number;
   transferCapacity: number;
   maximumWorkers: number;
+  maximumChunks: number;
 }
 
 /** The central heap's counters since the arena was made. */
@@ -87,10 +98,12 @@ export interface Snapshot {
   config: ConfigSnapshot;
   /** Bytes of the whole memory. */
   memoryBytes: number;
-  /** Bytes of the arena's chunks. */
+  /** Bytes of the arena's chunks, those of huge blocks included. */
   ownedBytes: number;
-  /** The arena's chunks, lowest first. */
+  /** The arena's chunks of blocks, lowest first. */
   chunks: ChunkSnapshot[];
+  /** The arena's huge blocks, lowest first. */
+  huge: HugeSnapshot[];
   /** Slots made so far, by number. */
   workers: WorkerSnapshot[];
   /** Transfer caches by order; none when they are switched off. */
@@ -128,7 +141,7 @@ class Region {
   }
 }
 
-const HEADER_BYTES = layout.headerOwnedChunks + layout.maxChunks;
+const HEADER_BYTES = layout.headerChunkKinds + layout.maxChunks;
 const SLOT_BYTES = Math.max(
   layout.slotAttached + 4,
   layout.slotNumber + 4,
@@ -138,10 +151,18 @@ const SLOT_BYTES = Math.max(
 
 function emptySnapshot(): Snapshot {
   return {
-    config: { cachedOrders: 0, capacity: 0, batch: 0, transferCapacity: 0, maximumWorkers: 0 },
+    config: {
+      cachedOrders: 0,
+      capacity: 0,
+      batch: 0,
+      transferCapacity: 0,
+      maximumWorkers: 0,
+      maximumChunks: 0,
+    },
     memoryBytes: 0,
     ownedBytes: 0,
     chunks: [],
+    huge: [],
     workers: [],
     transfer: [],
     heap: { splits: 0, merges: 0, grows: 0, releases: 0, freeBytes: 0, lockAcquisitions: 0 },
@@ -171,6 +192,7 @@ function readConfig(header: Region, config: ConfigSnapshot): void {
   config.batch = setting(2);
   config.transferCapacity = setting(3);
   config.maximumWorkers = setting(4);
+  config.maximumChunks = setting(5);
 }
 
 function readHeap(header: Region, heap: HeapSnapshot): void {
@@ -182,11 +204,20 @@ function readHeap(header: Region, heap: HeapSnapshot): void {
   heap.lockAcquisitions = header.long(layout.headerHeapLocks);
 }
 
-function readChunks(memory: WebAssembly.Memory, address: number, chunks: ChunkSnapshot[]): void {
-  const table = covering(memory, address + HEADER_BYTES)!;
-  const owned = new Uint8Array(table, address + layout.headerOwnedChunks, layout.maxChunks);
+/** A copy of the table that says, by a byte, what each chunk of the memory is to the arena. */
+function readKinds(memory: WebAssembly.Memory, address: number): Uint8Array {
+  const buffer = covering(memory, address + HEADER_BYTES)!;
+  return new Uint8Array(buffer, address + layout.headerChunkKinds, layout.maxChunks).slice();
+}
+
+function readChunks(memory: WebAssembly.Memory, kinds: Uint8Array, chunks: ChunkSnapshot[]): void {
+  const { chunkKindBlocks } = layout;
   let count = 0;
-  for (let index = owned.indexOf(1); index !== -1; index = owned.indexOf(1, index + 1)) {
+  for (
+    let index = kinds.indexOf(chunkKindBlocks);
+    index !== -1;
+    index = kinds.indexOf(chunkKindBlocks, index + 1)
+  ) {
     const chunk = index * CHUNK_BYTES;
     const buffer = covering(memory, chunk + CHUNK_BYTES);
     if (buffer === undefined) {
@@ -198,6 +229,27 @@ function readChunks(memory: WebAssembly.Memory, address: number, chunks: ChunkSn
     count += 1;
   }
   chunks.length = count;
+}
+
+function readHuge(kinds: Uint8Array, huge: HugeSnapshot[]): void {
+  const { chunkKindHuge, chunkKindHugeRest, chunkKindHugeDeferred } = layout;
+  let count = 0;
+  for (let index = 0; index < kinds.length; index += 1) {
+    const kind = kinds[index];
+    if (kind !== chunkKindHuge && kind !== chunkKindHugeDeferred) {
+      continue;
+    }
+    const first = index;
+    while (kinds[index + 1] === chunkKindHugeRest) {
+      index += 1;
+    }
+    const snapshot = (huge[count] ??= { address: 0, chunks: 0, deferred: false });
+    snapshot.address = first * CHUNK_BYTES;
+    snapshot.chunks = index + 1 - first;
+    snapshot.deferred = kind === chunkKindHugeDeferred;
+    count += 1;
+  }
+  huge.length = count;
 }
 
 function readWorker(
@@ -290,10 +342,13 @@ export function takeSnapshot(
   const header = new Region(memory, address, HEADER_BYTES);
   readConfig(header, into.config);
   readHeap(header, into.heap);
-  readChunks(memory, address, into.chunks);
+  const kinds = readKinds(memory, address);
+  readChunks(memory, kinds, into.chunks);
+  readHuge(kinds, into.huge);
   readWorkers(memory, header, into.config, into.workers);
   readTransfer(header, into.config, into.transfer);
-  into.ownedBytes = into.chunks.length * CHUNK_BYTES;
+  const hugeChunks = into.huge.reduce((sum, { chunks }) => sum + chunks, 0);
+  into.ownedBytes = (into.chunks.length + hugeChunks) * CHUNK_BYTES;
   into.memoryBytes = memory.buffer.byteLength;
   return into;
 }

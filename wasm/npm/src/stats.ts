@@ -6,8 +6,10 @@
  * workers run, the parts are a sample, off by the objects in flight.
  */
 export interface Stats {
-  /** Chunks of 1 MiB. */
+  /** Chunks of 1 MiB that are cut into blocks. */
   chunks: number;
+  /** Chunks of 1 MiB in huge blocks. */
+  hugeChunks: number;
   /** Workers attached. */
   workers: number;
   /** Bytes of all chunks. */
@@ -42,6 +44,8 @@ export interface Stats {
   directAllocations: number;
   /** Blocks freed to the central heap one at a time. */
   directFrees: number;
+  /** Objects that came back by way of the deferred list. */
+  deferredFrees: number;
   /** Blocks halved. */
   splits: number;
   /** Buddies joined. */
@@ -56,8 +60,10 @@ export interface Stats {
 
 /** What an arena holds, by state: the result of a proof that found nothing wrong. */
 export interface Verification {
-  /** Chunks walked. */
+  /** Chunks of blocks walked. */
   chunks: number;
+  /** Huge blocks, each a run of chunks. */
+  hugeBlocks: number;
   /** Blocks walked. */
   blocks: number;
   /** Bytes of all chunks. */

@@ -7,8 +7,10 @@ import type {
   ArenaErrorCode,
   ArenaHandle,
   ArenaOptions,
+  BulkRefusal,
   BlockStateNumber,
   ChunkSnapshot,
+  HugeSnapshot,
   Snapshot,
   Stats,
   Verification,
@@ -41,6 +43,23 @@ export async function calls(): Promise<void> {
   const bytes: Uint8Array = arena.u8(pointer, 100);
   bytes.fill(0);
 
+  const grown: number = arena.realloc(arena.allocZeroed(100), 200);
+  const aligned: number = arena.allocAligned(100, 4096);
+  // @ts-expect-error: an alignment must be given
+  arena.allocAligned(100);
+  arena.reserve(64, 8);
+  arena.freeNowait(arena.allocNowait(64));
+  arena.free(arena.allocNogrow(arena.usableSize(aligned)));
+  const objects: Uint32Array<ArrayBuffer> = arena.allocBulk(64, 8);
+  const refusals: BulkRefusal[] = arena.freeBulk([grown, aligned]).concat(arena.freeBulk(objects));
+  same<BulkRefusal['error'], ArenaError>(true);
+  // @ts-expect-error: pointers are numbers
+  arena.freeBulk(['16']);
+  same<ReturnType<Arena['owns']>, boolean>(true);
+  same<ReturnType<Arena['flush']>, void>(true);
+  const chunks: number = arena.grow(refusals.length);
+  await Arena.create({ maximumChunks: chunks });
+
   const handle: ArenaHandle = arena.handle();
   await Arena.attach(structuredClone(handle));
   // @ts-expect-error: an arena is not its handle
@@ -62,12 +81,16 @@ export async function calls(): Promise<void> {
 export function snapshots(arena: Arena, earlier: Snapshot): number {
   const snapshot: Snapshot = arena.snapshot(earlier);
   const chunk: ChunkSnapshot | undefined = snapshot.chunks[0];
+  const huge: HugeSnapshot | undefined = snapshot.huge[0];
   const worker: WorkerSnapshot | undefined = snapshot.workers[0];
   // A copy: what takes no shared views takes this.
   const map: Uint8Array<ArrayBuffer> | undefined = chunk?.map;
   const byte = map?.[0] ?? 0;
   const state: BlockStateNumber = blockState(byte);
   const order: number = blockOrder(byte);
+  if (state === BlockState.Zeroed || huge?.deferred) {
+    return huge?.chunks ?? 0;
+  }
   return state === BlockState.Cached ? order : (worker?.fill[order] ?? 0);
 }
 

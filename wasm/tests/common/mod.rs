@@ -1,7 +1,7 @@
 //! What holds in every host: one agent, the core on linear memory, and the bindings around it.
 
-use js_sys::Reflect;
-use warena::{Arena, Config, Context, FreeError, MAX_BLOCK_BYTES, WasmMemory};
+use js_sys::{Reflect, Uint32Array};
+use warena::{AllocError, Arena, Config, Context, FreeError, MAX_BLOCK_BYTES, WasmMemory};
 use wasm_bindgen::JsValue;
 
 /// Objects of every size come back, through refills and spills, and the arena is in order.
@@ -65,13 +65,43 @@ pub fn grows(context: Context) {
     assert_eq!(arena.verify().unwrap().allocated_objects, 0);
 }
 
+/// A free that finds its own agent inside the heap waits for nobody: it is deferred, and done by
+/// the next who has the lock. An allocation says that it is busy.
+pub fn reentry_is_deferred(context: Context) {
+    let arena = Arena::create(WasmMemory, Config::NO_CACHES, context).unwrap();
+    let worker = arena.attach().unwrap();
+    let objects = [(); 3].map(|()| worker.alloc(100).unwrap().as_ptr());
+    let huge = worker.alloc(3 << 20).unwrap().as_ptr();
+    let interior = objects[0].wrapping_add(16);
+    let mut calls = 0;
+    // What is refused is reported under the lock.
+    let freed = worker.free_bulk(&[interior, objects[0]], |index, error| {
+        assert_eq!((index, error), (0, FreeError::Interior));
+        worker.free(objects[1]).unwrap();
+        worker.free_nowait(huge).unwrap();
+        for object in [objects[1], huge] {
+            assert_eq!(worker.free(object), Err(FreeError::Deferred));
+        }
+        assert_eq!(worker.alloc(100), Err(AllocError::Busy));
+        assert!(arena.stats().deferred_bytes > 3 << 20);
+        calls += 1;
+    });
+    assert_eq!((freed, calls), (1, 1));
+    worker.free(objects[2]).unwrap();
+    let stats = arena.stats();
+    assert_eq!((stats.deferred_bytes, stats.deferred_frees), (0, 2));
+    assert_eq!(stats.huge_chunks, 0);
+    drop(worker);
+    assert_eq!(arena.verify().unwrap().allocated_objects, 0);
+}
+
 fn text(object: &JsValue, key: &str) -> Option<String> {
     Reflect::get(object, &key.into()).unwrap().as_string()
 }
 
 /// The bindings answer with integers, and say afterwards why they refused.
 pub fn bindings_refuse_by_name(may_wait: bool) {
-    use warena_wasm::{arena, object, refusal::take_refusal};
+    use warena_wasm::{arena, bulk, object, refusal::take_refusal};
     let config = Config::DEFAULT;
     let create = |capacity| {
         arena::create(
@@ -80,6 +110,7 @@ pub fn bindings_refuse_by_name(may_wait: bool) {
             config.batch,
             config.transfer_capacity,
             config.max_workers,
+            config.max_chunks,
             may_wait,
         )
     };
@@ -106,6 +137,20 @@ pub fn bindings_refuse_by_name(may_wait: bool) {
             text(&take_refusal(), "code").as_deref(),
             Some("InvalidSize")
         );
+        assert_eq!(object::alloc_aligned(seat, 100, 3), 0);
+        assert_eq!(
+            text(&take_refusal(), "code").as_deref(),
+            Some("BadAlignment")
+        );
+        let first = bulk::alloc_bulk(seat, 100, 4);
+        assert_eq!(bulk::alloc_bulk(seat, 16, 16), 0);
+        assert_eq!(text(&take_refusal(), "code").as_deref(), Some("TooLarge"));
+        let objects: Vec<_> = (0..16).map(|index| first + index * 128).collect();
+        let refused = bulk::free_bulk(seat, &Uint32Array::from(&objects[..]));
+        assert_eq!(refused.length(), 0);
+        let refused = bulk::free_bulk(seat, &Uint32Array::from(&objects[15..]));
+        let index = Reflect::get(&refused.get(0), &"index".into()).unwrap();
+        assert_eq!(index.as_f64(), Some(0.0));
         let stats = arena::stats(header).unwrap();
         let owned = Reflect::get(&stats, &"ownedBytes".into()).unwrap();
         assert_eq!(owned.as_f64(), Some(1_048_576.0), "a number, not a bigint");

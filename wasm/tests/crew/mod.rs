@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use warena::{AllocError, Arena, Config, Context, FreeError, WasmMemory, Worker};
+use warena::{AllocError, Arena, Config, Context, WasmMemory, Worker};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
@@ -73,24 +73,14 @@ pub fn producer(header: u32, agent: u32) -> u32 {
     violations
 }
 
-/// Retries what a context that may not wait was told to try again.
-fn patiently<T, E>(busy: impl Fn(&E) -> bool, call: impl Fn() -> Result<T, E>) -> Result<T, E> {
+/// Tries again what a context that may not wait was told to try again.
+fn alloc(worker: &Worker<'_, WasmMemory>, bytes: u32) -> NonNull<u8> {
     loop {
-        match call() {
-            Err(error) if busy(&error) => std::hint::spin_loop(),
-            result => return result,
+        match worker.alloc(bytes as usize) {
+            Err(AllocError::Busy) => std::hint::spin_loop(),
+            object => return object.unwrap(),
         }
     }
-}
-
-fn alloc(worker: &Worker<'_, WasmMemory>, bytes: u32) -> NonNull<u8> {
-    let busy = |error: &AllocError| *error == AllocError::Busy;
-    patiently(busy, || worker.alloc(bytes as usize)).unwrap()
-}
-
-fn free(worker: &Worker<'_, WasmMemory>, object: *mut u8) {
-    let busy = |error: &FreeError| *error == FreeError::Busy;
-    patiently(busy, || worker.free(object)).unwrap();
 }
 
 fn size(agent: u32, cycle: u32, index: u32) -> u32 {
@@ -123,7 +113,7 @@ fn free_list(worker: &Worker<'_, WasmMemory>, first: u32) -> u32 {
             mark: found,
         } = unsafe { (address as *const Stamped).read() };
         violations += u32::from(found != mark(address, owner));
-        free(worker, address as *mut u8);
+        worker.free(address as *mut u8).unwrap();
         address = next;
     }
     violations
