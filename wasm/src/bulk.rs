@@ -7,7 +7,7 @@ use crate::arena::worker;
 use crate::refusal::{Refusal, leave};
 use js_sys::{Array, Uint32Array};
 use serde::Serialize;
-use warena::{AllocError, FreeError, MAX_ORDER, Memory};
+use warena::{AllocError, FreeError, MAX_ORDER, Memory, UNIT_BYTES, order_of};
 use wasm_bindgen::prelude::*;
 
 /// Pointers that are freed under one taking of the lock: as many as an agent's stack of 128 KiB
@@ -40,6 +40,12 @@ pub unsafe fn alloc_bulk(seat: u32, bytes: u32, n_order: u32) -> u32 {
             0
         }
     }
+}
+
+/// From one object of a bulk to the next: bytes of the blocks that hold `bytes`.
+#[wasm_bindgen]
+pub fn bulk_stride(bytes: u32) -> u32 {
+    UNIT_BYTES << order_of(bytes)
 }
 
 /// A pointer that was not freed.

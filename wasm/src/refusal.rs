@@ -171,7 +171,9 @@ impl From<Violation> for Refusal {
             | Violation::Entry { address, .. }
             | Violation::HugeRun { address, .. }
             | Violation::Twice { address }
-            | Violation::Lost { address, .. } => Some(address),
+            | Violation::Lost { address, .. }
+            | Violation::Shadow { address, .. } => Some(address),
+            Violation::Damaged(damage) => Some(damage.address),
             Violation::Counter { .. } => None,
         };
         Self {

@@ -204,7 +204,7 @@ export class Arena {
     const first =
       glue.alloc_bulk(this.#seat, bytes, countLog2) ||
       this.#refuse(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes });
-    const stride = glue.usable_size(this.#seat, first);
+    const stride = glue.bulk_stride(bytes);
     return Uint32Array.from({ length: count }, (_, index) => first + index * stride);
   }
 
