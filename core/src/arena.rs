@@ -15,6 +15,7 @@ use crate::heap::central::Heap;
 use crate::lock::{Context, Owner};
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, MAX_CHUNKS, order_of};
+use crate::slot_stats::SlotStats;
 use crate::source::ChunkSource;
 use crate::stats::Stats;
 use crate::verify;
@@ -153,6 +154,13 @@ impl<S: ChunkSource> Arena<S> {
     /// Figures that add up; a sample while workers run. Locks nothing.
     pub fn stats(&self) -> Stats {
         Stats::sample(self.header(), self.memory)
+    }
+
+    /// Figures of one slot; `None` for one that was never made. Locks nothing.
+    pub fn slot_stats(&self, slot: u32) -> Option<SlotStats> {
+        let mut slots = self.header().slots.iter(self.memory);
+        let slot = slots.nth(slot as usize)?;
+        Some(SlotStats::sample(slot, self.memory))
     }
 
     /// Proves that the arena is in order, or names the first block that is not. Exact when no

@@ -41,8 +41,8 @@ pub struct Config {
     /// are poisoned, reuse is delayed, and [`Arena::check`](crate::Arena::check) knows of every
     /// byte whether it is allocated. Costs time on each call and 64 KiB more of each chunk.
     pub checking: bool,
-    /// Freed objects that a worker keeps from reuse in checking mode: 0 ..= 4096. Without
-    /// checking mode it is not used.
+    /// Freed objects that a worker keeps from reuse in checking mode: 0 ..= 4096, and of at most
+    /// 1 MiB together. Without checking mode it is not used.
     pub quarantine: u32,
 }
 

@@ -43,6 +43,8 @@ mod layout;
 mod lock;
 mod memory;
 mod order;
+mod order_stats;
+mod slot_stats;
 mod source;
 mod stats;
 mod sync;
@@ -63,11 +65,13 @@ pub use layout::Layout;
 pub use lock::Context;
 pub use memory::Memory;
 pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
+pub use order_stats::OrderStats;
+pub use slot_stats::SlotStats;
 #[cfg(not(target_family = "wasm"))]
 pub use source::MappedMemory;
 #[cfg(target_family = "wasm")]
 pub use source::WasmMemory;
 pub use source::{ChunkRun, ChunkSource};
-pub use stats::Stats;
+pub use stats::{Rounding, Stats};
 pub use violation::{Verification, Violation};
 pub use worker::Worker;

@@ -13,8 +13,12 @@ use super::lifo::{ENTRY_BYTES, Lifo};
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::damage::{Damage, DamageKind};
 use crate::memory::Memory;
-use crate::order::CHUNK_ORDER;
+use crate::order::{CHUNK_BYTES, CHUNK_ORDER, block_bytes};
 use crate::sync::{PlainU32, PlainU64};
+
+/// The most bytes that a quarantine keeps: two of the largest blocks, so that a few of them do not
+/// use a memory up.
+const MOST_BYTES: u32 = CHUNK_BYTES;
 
 /// The part. Its arrays follow it: those of the stacks, then the quarantine's.
 #[repr(C, align(64))]
@@ -47,6 +51,8 @@ pub(crate) struct Quarantine {
     /// Where the oldest stands.
     oldest: PlainU32,
     count: PlainU32,
+    /// Bytes of their blocks: at most [`MOST_BYTES`].
+    bytes: PlainU32,
     /// How many there are of each order.
     pub(crate) objects: [PlainU32; CHUNK_ORDER as usize],
 }
@@ -97,12 +103,14 @@ impl Checked {
 }
 
 impl Quarantine {
-    /// Adds an object of `order`; `false` when there is no room.
+    /// Adds an object of `order`; `false` when that would be too many objects or bytes.
     pub(crate) fn push(&self, memory: Memory, address: u32, order: u32) -> bool {
         let count = self.count.get();
-        if count == self.capacity.get() {
+        let bytes = self.bytes.get() + block_bytes(order);
+        if count == self.capacity.get() || bytes > MOST_BYTES {
             return false;
         }
+        self.bytes.set(bytes);
         self.entry(memory, count).set(address);
         self.count.set(count + 1);
         self.objects[order as usize].add(1);
@@ -120,6 +128,7 @@ impl Quarantine {
         self.oldest
             .set(if next == self.capacity.get() { 0 } else { next });
         self.count.sub(1);
+        self.bytes.sub(block_bytes(order));
         self.objects[order as usize].sub(1);
     }
 

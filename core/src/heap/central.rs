@@ -59,6 +59,10 @@ pub(crate) struct Central {
     pub(crate) locks: PlainU64,
     /// Objects that were freed by way of the deferred list.
     pub(crate) drained: PlainU64,
+    /// Most chunks that the arena owned when a holder let go of the lock.
+    pub(crate) peak_chunks: PlainU32,
+    /// Most units that were out of the heap then.
+    pub(crate) peak_out_units: PlainU32,
 }
 
 /// The heap, locked.
@@ -98,6 +102,23 @@ impl Central {
             memory,
             _guard: guard,
         })
+    }
+}
+
+impl Drop for Heap<'_> {
+    /// Notes the peaks before the lock is let go: here, so that no path can forget it.
+    fn drop(&mut self) {
+        let central = self.central;
+        let owned = central.chunks.get() + central.huge_chunks.get();
+        let out = owned * CHUNK_UNITS - central.free_units.get() - central.metadata_units.get();
+        raise(&central.peak_chunks, owned);
+        raise(&central.peak_out_units, out);
+    }
+}
+
+fn raise(peak: &PlainU32, value: u32) {
+    if value > peak.get() {
+        peak.set(value);
     }
 }
 

@@ -39,6 +39,11 @@ impl FreeLists {
         (candidates != 0).then(|| candidates.trailing_zeros())
     }
 
+    /// The largest order that has a free block.
+    pub(crate) fn largest(&self) -> Option<u32> {
+        self.occupied.get().checked_ilog2()
+    }
+
     /// The first block of `order`, or 0.
     #[inline]
     pub(crate) fn head(&self, order: u32) -> u32 {
