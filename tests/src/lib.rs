@@ -21,12 +21,14 @@ mod trace;
 pub use exchange::Exchange;
 pub use object::{Extent, Object};
 pub use oracle::Intervals;
-pub use proof::{FREE_BLOCKS_OF_A_CHUNK, free_blocks, prove, prove_idle};
+pub use proof::{FREE_BLOCKS_OF_A_CHUNK, block_at, free_blocks, prove, prove_idle};
 pub use rng::Rng;
 pub use source::{CountedSource, GatedSource};
 pub use trace::{Operation, TRACES, Trace, TraceStep};
 
-use warena::{Arena, ChunkSource, Config, Context, UNIT_BYTES, order_of};
+use warena::{
+    Arena, CHUNK_BYTES, ChunkSource, Config, Context, MAX_BLOCK_BYTES, UNIT_BYTES, order_of,
+};
 
 /// `rounds`, times the environment variable `WARENA_SOAK`.
 pub fn soak(rounds: usize) -> usize {
@@ -42,14 +44,23 @@ fn factor() -> usize {
     }
 }
 
-/// Bytes of the block that serves a request of `size` bytes.
+/// Bytes of the block that serves a request of `size` bytes: of whole chunks where it is huge.
 pub fn block_bytes(size: usize) -> usize {
+    if size > MAX_BLOCK_BYTES as usize {
+        return size.next_multiple_of(CHUNK_BYTES as usize);
+    }
     (UNIT_BYTES as usize) << order_of(size as u32)
 }
 
 /// An arena on `source`, made by an agent that may wait.
 pub fn arena<S: ChunkSource>(source: S, config: Config) -> Arena<S> {
     Arena::create(source, config, Context::MayWait).expect("the source has a first chunk")
+}
+
+/// `arena` as an agent sees it that may not wait.
+pub fn hurried<'a, S: ChunkSource>(source: &'a S, arena: &Arena<&S>) -> Arena<&'a S> {
+    // SAFETY: the address is that of a live arena on this source.
+    unsafe { Arena::open(source, arena.address(), Context::NoWait) }.expect("a live arena")
 }
 
 /// The settings that every concurrent test runs under, by name: the default, both ablations, and

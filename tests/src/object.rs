@@ -3,7 +3,7 @@
 use crate::block_bytes;
 use crate::rng::mix;
 use std::ptr::NonNull;
-use warena::{AllocError, ChunkSource, Worker};
+use warena::{AllocError, CHUNK_BYTES, ChunkSource, ReallocError, Worker};
 
 /// Bytes stamped at each end of an object.
 const END: usize = 8;
@@ -51,7 +51,7 @@ impl Object {
     pub unsafe fn adopt(pointer: NonNull<u8>, size: usize, stamp: u64, extent: Extent) -> Self {
         let block = block_bytes(size);
         assert_eq!(
-            pointer.as_ptr() as usize % block,
+            pointer.as_ptr() as usize % block.min(CHUNK_BYTES as usize),
             0,
             "{pointer:p} of {size:#x} bytes is not aligned to its block"
         );
@@ -73,32 +73,25 @@ impl Object {
         object
     }
 
-    /// Moves a wholly stamped object to one of `size` bytes, as `realloc` would, and finds there
-    /// what was copied; then stamps it anew.
+    /// Resizes a wholly stamped object, finds what it held in what it is now, and stamps that anew.
+    /// On an error the object is as it was.
     pub fn realloc<S: ChunkSource>(
-        self,
+        &mut self,
         worker: &Worker<'_, S>,
         size: usize,
         stamp: u64,
-    ) -> Result<Self, AllocError> {
+    ) -> Result<(), ReallocError> {
         assert_eq!(self.extent, Extent::Whole);
-        let pointer = worker.alloc(size)?;
-        let kept = self.size.min(size);
-        // SAFETY: two distinct objects of this thread, each of at least `kept` bytes.
-        unsafe {
-            pointer
-                .as_ptr()
-                .copy_from_nonoverlapping(self.pointer.as_ptr(), kept);
+        let result = worker.realloc(self.pointer(), size);
+        if let Ok(pointer) = result {
+            self.pointer = pointer;
+            self.size = self.size.min(size);
         }
-        Self {
-            pointer,
-            size: kept,
-            ..self
-        }
-        .check();
-        self.free(worker);
-        // SAFETY: the allocation was asked for `size` bytes and is nobody else's.
-        Ok(unsafe { Self::adopt(pointer, size, stamp, Extent::Whole) })
+        self.check();
+        let pointer = result?;
+        // SAFETY: resized to `size` bytes, and this object's alone as before.
+        *self = unsafe { Self::adopt(pointer, size, stamp, Extent::Whole) };
+        Ok(())
     }
 
     /// The object's start.

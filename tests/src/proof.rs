@@ -1,8 +1,8 @@
 //! The proof that every test ends with: `verify()`, and that the counters tell the same story.
 
 use warena::{
-    Arena, CHUNK_BYTES, ChunkSource, Layout, MAX_ORDER, Memory, UNIT_BYTES, Verification,
-    block_order, block_state,
+    Arena, BlockState, CHUNK_BYTES, ChunkSource, Layout, MAX_ORDER, Memory, UNIT_BYTES,
+    Verification, block_order, block_state,
 };
 
 /// A chunk of which nothing is in use: its map, and one free block each of orders 12 to 15.
@@ -49,7 +49,8 @@ pub fn prove<S: ChunkSource>(arena: &Arena<S>) -> Verification {
         "splits and merges do not account for the blocks"
     );
     // The first chunk was the arena's before anything grew.
-    assert_eq!(1 + stats.grows, u64::from(stats.chunks) + stats.releases);
+    let chunks = u64::from(stats.chunks) + u64::from(stats.huge_chunks);
+    assert_eq!(1 + stats.grows, chunks + stats.releases);
     found
 }
 
@@ -61,6 +62,15 @@ pub fn prove_idle<S: ChunkSource>(arena: &Arena<S>) -> Verification {
     assert_eq!(found.cached_bytes, 0, "a detached worker still caches");
     assert_eq!(arena.stats().workers, 0, "a worker is still attached");
     found
+}
+
+/// What the block map holds for the unit at `address`, which lies in a chunk of blocks of a live
+/// arena: its state and order.
+pub fn block_at(memory: Memory, address: u32) -> (BlockState, u32) {
+    let map = (address & !(CHUNK_BYTES - 1)) + address % CHUNK_BYTES / UNIT_BYTES;
+    // SAFETY: a chunk of blocks begins with its map, which stays readable while the arena lives.
+    let byte = unsafe { memory.pointer::<u8>(map).read_volatile() };
+    (block_state(byte), block_order(byte))
 }
 
 /// Every free block of the arena, read from its block maps: its address and order.

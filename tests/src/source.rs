@@ -1,7 +1,7 @@
 //! Chunk sources that tests look into: one that counts, one whose growth can be held up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use warena::{ChunkRun, ChunkSource, MappedMemory, Memory};
+use warena::{Arena, ChunkRun, ChunkSource, MappedMemory, Memory};
 
 /// Mapped memory that counts what is taken and given back, and can be told to refuse.
 pub struct CountedSource {
@@ -55,15 +55,14 @@ unsafe impl ChunkSource for CountedSource {
         let open = !self.closed.load(SeqCst);
         let chunk = open.then(|| self.mapped.acquire(count)).flatten();
         match chunk {
-            Some(_) => &self.acquired,
-            None => &self.refused,
-        }
-        .fetch_add(1, SeqCst);
+            Some(_) => self.acquired.fetch_add(count, SeqCst),
+            None => self.refused.fetch_add(1, SeqCst),
+        };
         chunk
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
-        self.released.fetch_add(1, SeqCst);
+        self.released.fetch_add(count, SeqCst);
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) }
     }
@@ -92,6 +91,19 @@ impl GatedSource {
     pub fn shut(&self) -> impl Drop + '_ {
         self.shut.store(true, SeqCst);
         Shut(self)
+    }
+
+    /// Runs `test` while another agent holds the heap lock of `arena`, in the middle of growing it
+    /// by the one chunk that it then has more.
+    pub fn while_locked(&self, arena: &Arena<&Self>, test: impl FnOnce()) {
+        std::thread::scope(|scope| {
+            let gate = self.shut();
+            let holder = scope.spawn(|| arena.grow(1));
+            self.wait_for_holder();
+            test();
+            drop(gate);
+            assert_eq!(holder.join().expect("growing does not panic"), Ok(1));
+        });
     }
 
     /// Waits until somebody is held up.

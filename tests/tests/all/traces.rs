@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use warena::{ChunkSource, Config, MappedMemory, Worker};
+use warena::{AllocError, ChunkSource, Config, MappedMemory, Worker};
 use warena_tests::{
     CONFIGS, Extent, Object, Operation, TRACES, Trace, arena, block_bytes, prove, prove_idle,
 };
@@ -20,25 +20,38 @@ fn make<S: ChunkSource>(
     held: Option<Object>,
     stamp: u64,
 ) -> Option<Object> {
-    let alloc = |size: usize| {
-        let object = Object::alloc(worker, size.max(1), stamp, Extent::Whole);
-        object.unwrap_or_else(|error| panic!("step {stamp}, {size:#x} bytes: {error}"))
+    // SAFETY: each pointer was just allocated for that many bytes.
+    let adopt = |pointer, size| unsafe { Object::adopt(pointer, size, stamp, Extent::Whole) };
+    let fresh = |result: Result<_, AllocError>, size| {
+        assert!(held.is_none(), "step {stamp}: the id is in use");
+        let pointer = result.unwrap_or_else(|error| panic!("step {stamp}, {size:#x}: {error}"));
+        Some(adopt(pointer, size))
     };
     match operation {
-        Operation::Alloc(size) | Operation::Zeroed(size) => {
-            assert!(held.is_none(), "step {stamp}: the id is in use");
-            Some(alloc(size))
+        Operation::Alloc(size) => {
+            let size = size.max(1);
+            fresh(worker.alloc(size), size)
+        }
+        Operation::Zeroed(size) => {
+            let size = size.max(1);
+            let result = worker.alloc_zeroed(size).inspect(|pointer| {
+                // SAFETY: just allocated for that many bytes.
+                let bytes = unsafe { std::slice::from_raw_parts(pointer.as_ptr(), size) };
+                assert!(bytes.iter().all(|&byte| byte == 0), "step {stamp}");
+            });
+            fresh(result, size)
         }
         Operation::Aligned(size, align) => {
-            assert!(held.is_none(), "step {stamp}: the id is in use");
-            // A block is aligned to its size.
-            let object = alloc(size.max(align));
+            let size = size.max(1);
+            let object = fresh(worker.alloc_aligned(size, align), size)?;
             assert_eq!(object.pointer() as usize % align, 0);
             Some(object)
         }
         Operation::Realloc(size) => {
-            let old = held.expect("a live object is moved");
-            Some(old.realloc(worker, size.max(1), stamp).expect("memory"))
+            let mut object = held.expect("a live object is resized");
+            let result = object.realloc(worker, size.max(1), stamp);
+            result.unwrap_or_else(|error| panic!("step {stamp}, {size:#x}: {error}"));
+            Some(object)
         }
         Operation::Free => {
             held.expect("a live object is freed").free(worker);
