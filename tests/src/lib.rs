@@ -11,6 +11,7 @@
 //! night's run: `WARENA_SOAK=100 cargo test --release -p warena-tests`.
 
 mod exchange;
+pub mod model;
 mod object;
 mod oracle;
 mod proof;

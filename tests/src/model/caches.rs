@@ -26,6 +26,7 @@ pub enum Source {
 }
 
 impl Caches {
+    /// All empty.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -36,7 +37,8 @@ impl Caches {
         }
     }
 
-    fn is_cached(&self, order: u32) -> bool {
+    /// Whether workers cache this order.
+    pub fn is_cached(&self, order: u32) -> bool {
         order < self.config.cached_orders
     }
 
@@ -67,20 +69,36 @@ impl Caches {
         stack.extend(vec![None; count - 1]);
     }
 
-    /// The worker in `slot` frees the object at `address`.
-    pub fn free(&mut self, slot: u32, order: u32, address: u32) {
+    /// `count` objects that nobody knows yet were put on top of a stack ahead of need.
+    pub fn reserved(&mut self, slot: u32, order: u32, count: usize) {
+        let stack = &mut self.slots[slot as usize][order as usize];
+        stack.extend(vec![None; count]);
+        assert!(stack.len() <= self.config.capacity as usize);
+    }
+
+    /// Objects of `order` on the stack of `slot`.
+    pub fn fill(&self, slot: u32, order: u32) -> usize {
+        self.slots[slot as usize][order as usize].len()
+    }
+
+    /// The worker in `slot` frees the object at `address`; whether that needs the heap.
+    pub fn free(&mut self, slot: u32, order: u32, address: u32) -> bool {
         if !self.is_cached(order) {
-            return;
+            return true;
         }
+        let mut needs_heap = false;
         let stack = &mut self.slots[slot as usize][order as usize];
         if stack.len() == self.config.capacity as usize {
             let batch = stack.split_off(stack.len() - self.config.batch as usize);
             let transfer = &mut self.transfers[order as usize];
             if transfer.len() + batch.len() <= self.config.transfer_capacity as usize {
                 transfer.extend(batch);
+            } else {
+                needs_heap = true;
             }
         }
         stack.push(Some(address));
+        needs_heap
     }
 
     /// Everything of `slot` goes back to the heap.
