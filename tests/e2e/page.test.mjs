@@ -68,7 +68,15 @@ describe('the page', () => {
       await stopAndVerify(page);
 
       const owned = await page.figure('owned');
-      const states = ['allocated', 'cached', 'in transfer', 'deferred', 'free', 'metadata'];
+      const states = [
+        'allocated',
+        'cached',
+        'in transfer',
+        'deferred',
+        'free',
+        'free, never used',
+        'metadata',
+      ];
       const bytes = await Promise.all(states.map((state) => page.bytesOf(state)));
       assert.equal(sum(bytes), owned, 'the states add up to what is owned');
     }));
@@ -169,13 +177,33 @@ describe('the page', () => {
       assert.equal(await page.figure('violations'), 0);
     }));
 
+  test('shows objects larger than a chunk as tiles of their own', () =>
+    onPage(WIDE, async (page) => {
+      await page.tab.fill('#workers', '2');
+      await page.tab.fill('#objects', '8');
+      await page.tab.uncheck('#mixed');
+      await page.tab.fill('#size', '21');
+      assert.equal(await page.tab.locator('#huge').isVisible(), false);
+      await page.tab.selectOption('#pace', '20');
+      await page.press('start');
+      await seeWorkersRun(page, 2);
+      const caption = page.tab.locator('#huge figcaption').first();
+      assert.match(await caption.innerText(), /^0x[0-9a-f]{3}00000 · 2 MiB$/);
+      await page.waitFor('objects of 2 MiB', async () => (await page.bytesOf('allocated')) >= 4 << 20);
+      await stopAndVerify(page);
+      const tiles = await page.tab.locator('#huge figure').count();
+      assert.equal(await page.bytesOf('allocated'), tiles * (2 << 20));
+      await page.press('reset');
+      await page.tab.locator('#huge').waitFor({ state: 'hidden' });
+    }));
+
   test('names the block under the pointer and under the keyboard', () =>
     onPage(WIDE, async (page) => {
       await page.press('step');
       await page.waitFor('a chunk', async () => (await page.pictures()) > 0);
       await page.waitForPhase('idle');
       await page.tab.hover('#map canvas >> nth=0', { position: { x: 4, y: 4 } });
-      const block = /0x[0-9a-f]{8} · \d+ (B|KiB|MiB) · order \d+ · (free|allocated|cached|in transfer|metadata)/;
+      const block = /0x[0-9a-f]{8} · \d+ (B|KiB|MiB) · order \d+ · (free|free, never used|allocated|cached|in transfer|metadata)/;
       assert.match(await page.tab.innerText('#tooltip'), block);
       await page.tab.focus('#map');
       await page.tab.keyboard.press('ArrowRight');

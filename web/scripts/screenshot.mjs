@@ -22,6 +22,15 @@ const SCENES = {
   'malloc-xfree': { viewport: WIDE, scheme: 'dark', set: [['check', '[value=malloc-xfree]']] },
   trace: { viewport: WIDE, scheme: 'dark', set: [['check', '[value=trace]']] },
   'slow-light': { viewport: WIDE, scheme: 'light', set: [['selectOption', '#pace', '100']] },
+  huge: {
+    viewport: WIDE,
+    scheme: 'dark',
+    set: [
+      ['uncheck', '#mixed'],
+      ['fill', '#size', '21'],
+      ['fill', '#objects', '12'],
+    ],
+  },
   'narrow-dark': { viewport: NARROW, scheme: 'dark', set: [] },
   'narrow-light': { viewport: NARROW, scheme: 'light', set: [['check', '[value=malloc-xfree]']] },
 };

@@ -132,7 +132,7 @@ export class Laboratory {
   }
 
   /** What a proof that found nothing wrong in the arena means, beside what the workers hold. */
-  #judge({ blocks, chunks, ownedBytes, allocatedObjects }: Verification): Notice {
+  #judge({ blocks, chunks, hugeBlocks, ownedBytes, allocatedObjects }: Verification): Notice {
     this.#readTallies();
     const held = objectsHeld(this.state.workers);
     const count = (number: number) => number.toLocaleString('en');
@@ -147,7 +147,7 @@ export class Laboratory {
       kind: 'good',
       title: 'Verified',
       message:
-        `${count(blocks)} blocks in ${count(chunks)} chunks, ${bytesLabel(ownedBytes)}: every byte belongs to one block, ` +
+        `${count(blocks)} blocks in ${count(chunks)} chunks and ${count(hugeBlocks)} huge ones, ${bytesLabel(ownedBytes)}: every byte belongs to one block, ` +
         `every object is in one place, and the ${count(held)} objects that the workers hold are there.`,
     };
   }

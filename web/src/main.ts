@@ -11,6 +11,7 @@ import { Theme } from './render/theme.ts';
 import { CompositionView } from './views/composition_view.ts';
 import { byId, setText } from './views/dom.ts';
 import { FiguresView } from './views/figures_view.ts';
+import { HugeView } from './views/huge_view.ts';
 import { LegendView } from './views/legend_view.ts';
 import { MapView } from './views/map_view.ts';
 import { NoticesView } from './views/notices_view.ts';
@@ -43,6 +44,7 @@ const map = new MapView(
   new TooltipView(byId('tooltip', HTMLElement)),
 );
 const composition = new CompositionView(byId('composition', HTMLElement));
+const huge = new HugeView(byId('huge', HTMLElement));
 const legend = new LegendView(byId('legend', HTMLElement));
 const figures = new FiguresView(byId('figures', HTMLElement), byId('heap', HTMLElement));
 const workers = new WorkersView(byId('workers-list', HTMLElement));
@@ -72,6 +74,7 @@ function drawFrame(time: number): boolean {
   if (due) {
     figures.update(state);
     composition.update(state, palette);
+    huge.update(state, palette);
     setText(chunksNote, chunksLabel(state));
   }
   return active || leftToPaint;
@@ -95,7 +98,9 @@ function chunksLabel({ snapshot, settings, watch }: State): string {
     return '';
   }
   const most = chunksIn(settings.arena.maximumBytes);
-  return `${watch.chunks.length} × 1 MiB, at most ${most} · each block a rectangle along the Z-order curve`;
+  const inHuge = snapshot.huge.reduce((sum, { chunks }) => sum + chunks, 0);
+  const apart = inHuge === 0 ? '' : ` and ${inHuge} in huge objects`;
+  return `${watch.chunks.length} × 1 MiB${apart}, at most ${most} · each block a rectangle along the Z-order curve`;
 }
 
 // What nobody caught is shown as well: a page that stands still without a word helps nobody.

@@ -58,7 +58,13 @@ describe('a census', () => {
     expect(census.blocks(BlockState.Cached, 2)).toBe(1);
     expect(census.bytes(BlockState.Cached)).toBe(64);
     expect(census.bytes(BlockState.Metadata)).toBe(64 * 1024);
-    const bytes = bytesByState([census, census]);
-    expect(bytes.reduce((sum, each) => sum + each, 0)).toBe(2 * CHUNK_BYTES);
+    const huge = [
+      { address: 0, chunks: 3, deferred: false },
+      { address: 0, chunks: 1, deferred: true },
+    ];
+    const bytes = bytesByState([census, census], huge);
+    expect(bytes[BlockState.Allocated]).toBe(3 * CHUNK_BYTES);
+    expect(bytes[BlockState.Deferred]).toBe(CHUNK_BYTES);
+    expect(bytes.reduce((sum, each) => sum + each, 0)).toBe(6 * CHUNK_BYTES);
   });
 });

@@ -48,6 +48,14 @@ describe('a painted chunk', () => {
     expect(pixels.every((pixel) => pixel !== 0)).toBe(true);
   });
 
+  test('tells what was never used from what is free', () => {
+    for (const scheme of ['dark', 'light'] as const) {
+      const { fill, edge } = makePalette(scheme);
+      expect(fill[tone(BlockState.Zeroed, 10)]).not.toBe(fill[tone(BlockState.Free, 10)]);
+      expect(edge[tone(BlockState.Zeroed, 10)]).not.toBe(fill[tone(BlockState.Zeroed, 10)]);
+    }
+  });
+
   test('outlines free blocks and hatches cached ones', () => {
     const map = freeChunk();
     const pixels = new Uint32Array(UNITS_PER_CHUNK);

@@ -19,6 +19,9 @@ class CountingArena {
   static readonly block = 4096;
   readonly memory = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
   readonly live = new Set<number>();
+  readonly alignments: number[] = [];
+  reallocs = 0;
+  refusesRealloc = false;
 
   alloc(): number {
     for (let at = CountingArena.block; at < this.memory.buffer.byteLength; at += CountingArena.block) {
@@ -27,11 +30,28 @@ class CountingArena {
         return at;
       }
     }
-    // The package's own class: the page tells a full memory from other errors by it.
-    throw Object.assign(Object.create(ArenaError.prototype) as ArenaError, {
-      code: 'OutOfMemory',
-      message: 'full',
-    });
+    throw full();
+  }
+
+  allocZeroed(): number {
+    return this.alloc();
+  }
+
+  allocAligned(_bytes: number, alignment: number): number {
+    this.alignments.push(alignment);
+    return this.alloc();
+  }
+
+  /** Every block has room for every size: nothing ever moves. */
+  realloc(pointer: number): number {
+    if (!this.live.has(pointer)) {
+      throw new Error(`${pointer} is not live`);
+    }
+    if (this.refusesRealloc) {
+      throw full();
+    }
+    this.reallocs += 1;
+    return pointer;
   }
 
   free(pointer: number): void {
@@ -39,6 +59,14 @@ class CountingArena {
       throw new Error(`${pointer} is not live`);
     }
   }
+}
+
+/** The package's own class: the page tells a full memory from other errors by it. */
+function full(): ArenaError {
+  return Object.assign(Object.create(ArenaError.prototype) as ArenaError, {
+    code: 'OutOfMemory',
+    message: 'full',
+  });
 }
 
 /** The ground of a worker on `counting`. */
@@ -160,10 +188,10 @@ describe('malloc-xfree', () => {
 });
 
 describe('trace', () => {
-  /** malloc 0 (100 B), calloc 1 (50 B), realloc 0 to 200 B, free 1, free 0. */
+  /** aligned 0 (100 B at 64), calloc 1 (50 B), realloc 0 to 200 B, free 1, free 0. */
   function trace() {
     const operations = [
-      [0, 100, 0],
+      [0, 100, 4],
       [1, 50, 3],
       [0, 200, 2],
       [1, 0, 1],
@@ -176,11 +204,12 @@ describe('trace', () => {
       view.setUint32(24 + index * 12, id!, true);
       view.setUint32(28 + index * 12, size!, true);
       view.setUint8(32 + index * 12, op!);
+      view.setUint8(34 + index * 12, 6);
     });
     return parseTrace(new Uint8Array(view.buffer));
   }
 
-  test('replays allocations, a realloc as allocation and free, and starts again', () => {
+  test('replays allocations and reallocs, counts a realloc as both, and starts again', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, running(1));
     const [program] = compileTrace(trace(), 1, true);
@@ -188,6 +217,33 @@ describe('trace', () => {
     expect([workload.cycle(), workload.cycle()]).toEqual([true, true]);
     expect(ground.arena.tally).toMatchObject({ allocations: 6, frees: 6, violations: 0 });
     expect(counting.live.size).toBe(0);
+    expect([counting.reallocs, counting.alignments]).toEqual([2, [64, 64]]);
+  });
+
+  test('frees the object of a realloc that a full memory refused', () => {
+    const counting = new CountingArena();
+    counting.refusesRealloc = true;
+    const ground = groundOf(counting, running(1));
+    const [program] = compileTrace(trace(), 1, true);
+    const workload = new TraceReplay(ground, program!, 5);
+    expect([workload.cycle(), workload.cycle()]).toEqual([true, true]);
+    expect(ground.arena.tally).toMatchObject({ frees: 4, violations: 0, outOfMemory: 2 });
+    expect(counting.live.size).toBe(0);
+  });
+
+  test('notices a realloc that lost the bytes', () => {
+    const counting = new CountingArena();
+    const ground = groundOf(counting, running(1));
+    const [program] = compileTrace(trace(), 1, true);
+    const workload = new TraceReplay(ground, program!, 2);
+    workload.cycle();
+    const { realloc } = counting;
+    counting.realloc = (pointer) => {
+      new Uint8Array(counting.memory.buffer).fill(0, pointer, pointer + 100);
+      return realloc.call(counting, pointer);
+    };
+    workload.cycle();
+    expect(ground.arena.tally.violations).toBe(1);
   });
 
   test('releases what lives after any operation', () => {

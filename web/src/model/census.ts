@@ -1,7 +1,8 @@
 /**
  * A census of a chunk: how many blocks of each order are in each state. Its bytes add up to the
- * chunk, whatever moment the map was sampled at.
+ * chunk, whatever moment the map was sampled at. Huge blocks, which have no map, are added to it.
  */
+import { BlockState, CHUNK_BYTES, type HugeSnapshot } from 'warena';
 import { STATES, forEachBlock } from './block_map.ts';
 import { LARGEST_ORDER, orderBytes } from './order.ts';
 
@@ -35,9 +36,21 @@ export class Census {
   }
 }
 
-/** Bytes in each state over many chunks, indexed by state. */
-export function bytesByState(censuses: readonly Census[]): number[] {
-  return Array.from({ length: STATES }, (_, state) =>
+/** The state of a huge block. */
+export function hugeState({ deferred }: HugeSnapshot): number {
+  return deferred ? BlockState.Deferred : BlockState.Allocated;
+}
+
+/** Bytes in each state over many chunks and huge blocks, indexed by state. */
+export function bytesByState(
+  censuses: readonly Census[],
+  huge: readonly HugeSnapshot[],
+): number[] {
+  const bytes = Array.from({ length: STATES }, (_, state) =>
     censuses.reduce((sum, census) => sum + census.bytes(state), 0),
   );
+  for (const run of huge) {
+    bytes[hugeState(run)]! += run.chunks * CHUNK_BYTES;
+  }
+  return bytes;
 }

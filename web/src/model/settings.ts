@@ -22,13 +22,13 @@ export interface Settings {
   pace: number;
   trace: TraceName;
   share: TraceShare;
-  arena: Required<Omit<ArenaOptions, 'maximumWorkers'>>;
+  arena: Required<Omit<ArenaOptions, 'maximumWorkers' | 'maximumChunks'>>;
 }
 
 export const WORKERS = { least: 1, most: 8 };
 export const OBJECTS = { least: 1, most: 256 };
-/** Sizes are powers of two from 16 B to 64 KiB. */
-export const SIZE_LOG2 = { least: 4, most: 16 };
+/** Mixed sizes are drawn around powers of two from 16 B to 64 KiB. */
+export const MIXED_LOG2 = { least: 4, most: 16 };
 
 export const DEFAULTS: Settings = {
   workload: 'malloc-free',

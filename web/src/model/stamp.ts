@@ -81,18 +81,6 @@ export class Stamps {
     return undefined;
   }
 
-  /** Copies the first `bytes` bytes of one object to another. */
-  copy(from: number, to: number, bytes: number): void {
-    this.#cover(Math.max(from, to) + bytes);
-    this.#bytes.copyWithin(to, from, from + bytes);
-  }
-
-  /** Fills an object with zeroes. */
-  clear(pointer: number, bytes: number): void {
-    this.#cover(pointer + bytes);
-    this.#bytes.fill(0, pointer, pointer + bytes);
-  }
-
   /** Makes the views anew where the memory has grown past them: a view made before stays short. */
   #cover(end: number): void {
     if (end > this.#bytes.length) {

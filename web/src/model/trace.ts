@@ -8,8 +8,7 @@
  *
  * Ids that are used again would tie threads together that never touched the same object, so a
  * program gives every object a number of its own. An operation then is: take over the object
- * `source` (to free it, or to copy it for a realloc), and make the object `target`; either may be
- * missing. Where threads are spread over workers, a worker that needs an object which another has
+ * `source`, and make the object `target`; either may be missing. With both it is a realloc. Where threads are spread over workers, a worker that needs an object which another has
  * not made yet waits for it. That cannot deadlock: the operation that comes first in the recording,
  * of all that are outstanding, never waits for a later one.
  */
@@ -34,6 +33,7 @@ export interface Trace {
 const FREE = 1;
 const REALLOC = 2;
 const CALLOC = 3;
+const ALIGNED = 4;
 
 /** Stands for "no object" in `source` and `target`. */
 export const NONE = 0xffff_ffff;
@@ -44,9 +44,11 @@ export interface Program {
   source: Uint32Array;
   /** Of each operation: the object that it makes, or `NONE`. */
   target: Uint32Array;
-  /** Of each object: bytes to ask for. An alignment is met by asking for at least as many bytes. */
+  /** Of each object: bytes to ask for. */
   size: Uint32Array;
-  /** Of each object: 1 when it is to be filled with zeroes. */
+  /** Of each object: the alignment to ask for as a power of two, or 0 for none. */
+  alignmentLog2: Uint8Array;
+  /** Of each object: 1 when it is to be zero. */
   zeroed: Uint8Array;
   /** Of each object: the worker that makes it. */
   maker: Uint8Array;
@@ -173,12 +175,14 @@ export function compileTrace(trace: Trace, workers: number, copies: boolean): Pr
   const numbered = numberObjects(trace);
   const { objects, target } = numbered;
   const size = shareU32(new Uint32Array(objects));
+  const alignmentLog2 = sharedU8(objects);
   const zeroed = sharedU8(objects);
   const threadOf = new Uint8Array(objects);
   for (let index = 0; index < trace.operations; index += 1) {
     const object = target[index]!;
     if (object !== NONE) {
-      size[object] = Math.max(1, trace.size[index]!, 2 ** trace.alignmentLog2[index]!);
+      size[object] = Math.max(1, trace.size[index]!);
+      alignmentLog2[object] = trace.op[index] === ALIGNED ? trace.alignmentLog2[index]! : 0;
       zeroed[object] = trace.op[index] === CALLOC ? 1 : 0;
       threadOf[object] = trace.thread[index]!;
     }
@@ -189,6 +193,7 @@ export function compileTrace(trace: Trace, workers: number, copies: boolean): Pr
       source: numbered.source,
       target,
       size,
+      alignmentLog2,
       zeroed,
       maker: sharedU8(objects).fill(worker),
       pointers: sharedPointers(objects),
@@ -200,6 +205,7 @@ export function compileTrace(trace: Trace, workers: number, copies: boolean): Pr
   return Array.from({ length: workers }, (_, worker) => ({
     ...pickThreads(numbered, (thread) => thread % workers === worker),
     size,
+    alignmentLog2,
     zeroed,
     maker,
     pointers,

@@ -6,6 +6,7 @@
  * | state       | look                                  |
  * | ----------- | ------------------------------------- |
  * | free        | almost the ground, outlined           |
+ * | never used  | the same, nearer to the ground        |
  * | allocated   | solid                                 |
  * | cached      | a light tint, hatched                 |
  * | in transfer | ground and full colour, checked       |
@@ -36,6 +37,7 @@ interface Shades {
   cached: [number, number];
   free: [number, number];
   freeEdge: [number, number];
+  zeroed: [number, number];
   metadata: number;
   metadataEdge: number;
   ground: number;
@@ -46,7 +48,8 @@ const SHADES: Record<Scheme, Shades> = {
     allocated: [0.73, 0.135],
     allocatedEdge: [0.46, 0.09],
     cached: [0.9, 0.06],
-    free: [0.24, 0.022],
+    free: [0.27, 0.035],
+    zeroed: [0.215, 0.012],
     freeEdge: [0.38, 0.04],
     metadata: 0.42,
     metadataEdge: 0.52,
@@ -56,7 +59,8 @@ const SHADES: Record<Scheme, Shades> = {
     allocated: [0.68, 0.15],
     allocatedEdge: [0.5, 0.12],
     cached: [0.9, 0.055],
-    free: [0.975, 0.012],
+    free: [0.95, 0.022],
+    zeroed: [0.985, 0.006],
     freeEdge: [0.87, 0.03],
     metadata: 0.72,
     metadataEdge: 0.6,
@@ -105,6 +109,8 @@ export function makePalette(scheme: Scheme): Palette {
     const red = pixel(0.6, 0.22, 27);
     set(BlockState.Interior, order, ground, ground, ground);
     set(BlockState.Free, order, free, free, pixel(...shades.freeEdge, hue));
+    const zeroed = pixel(...shades.zeroed, hue);
+    set(BlockState.Zeroed, order, zeroed, zeroed, pixel(...shades.freeEdge, hue));
     set(BlockState.Allocated, order, allocated, allocated, edge);
     set(BlockState.Cached, order, pixel(...shades.cached, hue), allocated, edge);
     set(BlockState.Transfer, order, ground, allocated, edge);

@@ -18,6 +18,7 @@ const SHOWN = [
   BlockState.Transfer,
   BlockState.Deferred,
   BlockState.Free,
+  BlockState.Zeroed,
   BlockState.Metadata,
 ];
 
@@ -56,17 +57,20 @@ export class CompositionView {
     container.append(bar, list);
   }
 
-  update({ watch }: State, palette: Palette): void {
+  update({ watch, snapshot }: State, palette: Palette): void {
     if (palette !== this.#palette) {
       this.#palette = palette;
       this.#entries.forEach((entry) => colour(entry, palette));
     }
     const censuses = watch.chunks.map(({ census }) => census);
-    const bytes = bytesByState(censuses);
+    const bytes = bytesByState(censuses, snapshot?.huge ?? []);
     for (const { state, parts, bytes: text } of this.#entries) {
+      let rest = bytes[state]!;
       parts.forEach((part, order) => {
-        const share = parts.length === 1 ? bytes[state]! : orderedBytes(censuses, state, order);
+        // Huge blocks are what no order but the last accounts for.
+        const share = order === parts.length - 1 ? rest : orderedBytes(censuses, state, order);
         part.style.flexGrow = String(share);
+        rest -= share;
       });
       setText(text, bytesLabel(bytes[state]!));
       setAttribute(text, 'data-value', String(bytes[state]));

@@ -13,6 +13,7 @@ export const STATE_NAMES: Record<number, string> = {
   [BlockState.Transfer]: 'in transfer',
   [BlockState.Deferred]: 'deferred',
   [BlockState.Metadata]: 'metadata',
+  [BlockState.Zeroed]: 'free, never used',
 };
 
 /** Distance from the pointer, in CSS pixels. */

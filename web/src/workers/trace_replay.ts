@@ -1,9 +1,9 @@
 /**
  * `trace`: replays a recorded program over and over. A cycle is K operations of it.
  *
- * A realloc is an allocation, a copy and a free, because the package has no realloc yet. Where the
- * trace's threads are spread over workers, an object's entry in the table of pointers orders them:
- * its maker waits until the entry is empty, whoever takes the object over waits until it is full.
+ * Where the trace's threads are spread over workers, an object's entry in the table of pointers
+ * orders them: its maker waits until the entry is empty, whoever takes the object over waits until
+ * it is full.
  */
 import { NONE, type Program } from '../model/trace.ts';
 import type { Ground, Workload } from './workload.ts';
@@ -55,8 +55,7 @@ export class TraceReplay implements Workload {
   }
 
   #replayNext(): boolean {
-    const { source, target, size, zeroed, pointers } = this.#program;
-    const { arena } = this.#ground;
+    const { source, target, pointers } = this.#program;
     const from = source[this.#next]!;
     const to = target[this.#next]!;
     if (from !== NONE && !this.#wait(from, (entry) => entry !== EMPTY)) {
@@ -66,24 +65,37 @@ export class TraceReplay implements Workload {
       if (!this.#wait(to, (entry) => entry === EMPTY)) {
         return false;
       }
-      const bytes = size[to]!;
-      const pointer = arena.alloc(bytes, to);
-      if (pointer !== 0 && zeroed[to] === 1) {
-        arena.stamps.clear(pointer, bytes);
-      }
-      if (pointer !== 0 && from !== NONE && pointers[from] !== ABSENT) {
-        arena.stamps.copy(pointers[from]! >>> 0, pointer, Math.min(size[from]!, bytes));
-      }
-      if (pointer !== 0) {
-        arena.stamps.write(pointer, bytes, arena.worker, to);
-      }
+      const resized = from !== NONE && pointers[from] !== ABSENT;
+      const pointer = resized ? this.#resize(from, to) : this.#make(to);
       Atomics.store(pointers, to, pointer === 0 ? ABSENT : pointer);
+      if (resized && pointer !== 0) {
+        Atomics.store(pointers, from, EMPTY);
+      }
     }
     if (from !== NONE) {
       this.#free(from, Atomics.exchange(pointers, from, EMPTY));
     }
     this.#next = (this.#next + 1) % source.length;
     return true;
+  }
+
+  /** Allocates an object; 0 when the memory is full. */
+  #make(object: number): number {
+    const { size, alignmentLog2, zeroed } = this.#program;
+    const { arena } = this.#ground;
+    const bytes = size[object]!;
+    if (zeroed[object] === 1) {
+      return arena.allocZeroed(bytes, object);
+    }
+    const log2 = alignmentLog2[object]!;
+    return log2 === 0 ? arena.alloc(bytes, object) : arena.allocAligned(bytes, 2 ** log2, object);
+  }
+
+  /** Makes one object out of another; 0 when the memory is full, and the other is as it was. */
+  #resize(from: number, to: number): number {
+    const { size, maker, pointers } = this.#program;
+    const old = { bytes: size[from]!, owner: maker[from]!, sequence: from };
+    return this.#ground.arena.realloc(pointers[from]! >>> 0, old, size[to]!, to);
   }
 
   #free(object: number, entry: number): void {

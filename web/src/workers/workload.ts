@@ -1,7 +1,7 @@
 /** What every workload can do, what it stands on, and how sizes are chosen. */
 import type { ControlBlock } from '../model/control_block.ts';
 import { Random } from '../model/random.ts';
-import { SIZE_LOG2 } from '../model/settings.ts';
+import { MIXED_LOG2 } from '../model/settings.ts';
 import type { Pacer } from './pacer.ts';
 import type { StampedArena } from './stamped_arena.ts';
 
@@ -28,9 +28,9 @@ export function sizes(bytes: number | undefined, worker: number): () => number {
     return () => bytes;
   }
   const random = new Random(worker);
-  const spread = SIZE_LOG2.most - SIZE_LOG2.least;
+  const spread = MIXED_LOG2.most - MIXED_LOG2.least;
   return () => {
-    const log2 = SIZE_LOG2.least + (random.next() % (spread + 1));
+    const log2 = MIXED_LOG2.least + (random.next() % (spread + 1));
     // Up to half below the power of two, so that blocks have unused tails as well.
     return 2 ** log2 - (random.next() % 2 ** (log2 - 1));
   };
