@@ -46,6 +46,25 @@ pub enum AllocError {
     NotCached = 7,
 }
 
+impl AllocError {
+    const ALL: [Self; 7] = [
+        Self::ZeroSize,
+        Self::TooLarge,
+        Self::OutOfMemory,
+        Self::Busy,
+        Self::ShortArray,
+        Self::BadAlignment,
+        Self::NotCached,
+    ];
+
+    /// The error of this number, which is one that an error has.
+    pub(crate) fn numbered(number: u32) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|&error| error as u32 == number)
+            .unwrap_or(Self::OutOfMemory)
+    }
+}
+
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

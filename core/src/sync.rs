@@ -77,6 +77,33 @@ plain!(
 count!(PlainU32, u32);
 count!(PlainU64, u64);
 
+/// A 32-bit word that is written before anybody else can find it, and only read from then on. The
+/// compiler may leave a read out whose value nobody needs, which it may not with the words above.
+#[repr(transparent)]
+pub struct SettledU32(core::cell::UnsafeCell<u32>);
+
+// SAFETY: written by one agent while it is the only one that knows of the word, then only read.
+unsafe impl Sync for SettledU32 {}
+
+impl SettledU32 {
+    /// The value.
+    #[inline(always)]
+    pub fn get(&self) -> u32 {
+        // SAFETY: alive and aligned, being borrowed; nobody writes any more.
+        unsafe { *self.0.get() }
+    }
+
+    /// Settles the value.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else knows of the word yet.
+    pub unsafe fn settle(&self, value: u32) {
+        // SAFETY: alive and aligned, being borrowed, and the caller's alone.
+        unsafe { *self.0.get() = value };
+    }
+}
+
 impl PlainU8 {
     /// Replaces `current` by `new` in one step, whoever else tries it at the same moment; whether
     /// it was `current`. What the winner of another such step wrote before is visible then.

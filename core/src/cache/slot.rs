@@ -10,7 +10,7 @@ use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::CHUNK_ORDER;
-use crate::sync::{PlainU32, PlainU64};
+use crate::sync::{PlainU32, PlainU64, SettledU32};
 
 /// The seat. Its arrays of cached objects follow it in the same block; in checking mode a
 /// [`Checked`] with its own does.
@@ -19,7 +19,7 @@ pub(crate) struct Slot {
     pub(crate) lifos: [Lifo; MAX_CACHED_ORDERS as usize],
     pub(crate) traffic: [Traffic; CHUNK_ORDER as usize],
     /// Address of the arena's header.
-    pub(crate) header: PlainU32,
+    pub(crate) header: SettledU32,
     /// The slot's number, from 0.
     pub(crate) number: PlainU32,
     /// 1 while a worker sits here.
@@ -74,7 +74,8 @@ impl Slot {
         config: &Config,
     ) {
         self.number.set(number);
-        self.header.set(header);
+        // SAFETY: the slot is in no directory yet.
+        unsafe { self.header.settle(header) };
         let behind = address + size_of::<Self>() as u32;
         if config.checking {
             self.checked.set(behind);

@@ -59,9 +59,9 @@ pub(crate) struct Central {
     pub(crate) locks: PlainU64,
     /// Objects that were freed by way of the deferred list.
     pub(crate) drained: PlainU64,
-    /// Most chunks that the arena owned when a holder let go of the lock.
+    /// Most chunks that the arena ever owned.
     pub(crate) peak_chunks: PlainU32,
-    /// Most units that were out of the heap then.
+    /// Most units that were ever out of the heap.
     pub(crate) peak_out_units: PlainU32,
 }
 
@@ -105,17 +105,6 @@ impl Central {
     }
 }
 
-impl Drop for Heap<'_> {
-    /// Notes the peaks before the lock is let go: here, so that no path can forget it.
-    fn drop(&mut self) {
-        let central = self.central;
-        let owned = central.chunks.get() + central.huge_chunks.get();
-        let out = owned * CHUNK_UNITS - central.free_units.get() - central.metadata_units.get();
-        raise(&central.peak_chunks, owned);
-        raise(&central.peak_out_units, out);
-    }
-}
-
 fn raise(peak: &PlainU32, value: u32) {
     if value > peak.get() {
         peak.set(value);
@@ -144,7 +133,7 @@ impl<'a> Heap<'a> {
     pub(crate) fn take_aligned(&mut self, order: u32, alignment: u32) -> Option<Taken> {
         let taken = self.take_run(alignment.max(order), order, 1)?;
         self.mark(taken.address, order, BlockState::Allocated);
-        self.count_out(order, 1);
+        self.count_taken(order, 1);
         Some(taken)
     }
 
@@ -198,7 +187,7 @@ impl<'a> Heap<'a> {
             }
             taken += run;
         }
-        self.count_out(order, taken);
+        self.count_taken(order, taken);
         taken
     }
 
@@ -213,7 +202,7 @@ impl<'a> Heap<'a> {
                 BlockState::Allocated,
             );
         }
-        self.count_out(order, 1 << n_order);
+        self.count_taken(order, 1 << n_order);
         Some(start)
     }
 
@@ -223,7 +212,7 @@ impl<'a> Heap<'a> {
     ///
     /// The block is out of this heap, of `order`, and nobody uses it any more.
     pub(crate) unsafe fn give(&mut self, address: u32, order: u32) {
-        self.count_out(order, 1u32.wrapping_neg());
+        self.central.out[order as usize].sub(1);
         self.insert(address, order);
     }
 
@@ -385,8 +374,18 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Adds to the blocks out of the heap; a negative count wraps.
-    pub(super) fn count_out(&self, order: u32, blocks: u32) {
+    /// Adds to the blocks out of the heap, whose units are on no list any more, and sees a peak.
+    pub(super) fn count_taken(&self, order: u32, blocks: u32) {
         self.central.out[order as usize].add(blocks);
+        self.note_peaks();
+    }
+
+    /// Sees whether more is owned, or out of the heap, than ever before.
+    pub(super) fn note_peaks(&self) {
+        let central = self.central;
+        let owned = central.chunks.get() + central.huge_chunks.get();
+        let out = owned * CHUNK_UNITS - central.free_units.get() - central.metadata_units.get();
+        raise(&central.peak_chunks, owned);
+        raise(&central.peak_out_units, out);
     }
 }

@@ -66,6 +66,7 @@ impl Heap<'_> {
         self.central.chunks.add(1);
         self.central.metadata_units.add(CHUNK_UNITS - usable);
         self.central.free_units.add(usable);
+        self.note_peaks();
     }
 
     fn is_shadowed(&self) -> bool {

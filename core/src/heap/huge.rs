@@ -24,6 +24,7 @@ impl Heap<'_> {
         }
         self.central.huge_chunks.add(count);
         self.central.grows.add(count.into());
+        self.note_peaks();
         Some(Taken {
             address: run.address,
             zeroed: run.zeroed,

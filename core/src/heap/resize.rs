@@ -52,11 +52,12 @@ impl Heap<'_> {
             .free_units
             .sub(block_units(to) - block_units(from));
         self.central.merges.add((to - from).into());
+        self.note_peaks();
         true
     }
 
     fn resized(&self, from: u32, to: u32) {
-        self.count_out(from, 1u32.wrapping_neg());
-        self.count_out(to, 1);
+        self.central.out[from as usize].sub(1);
+        self.central.out[to as usize].add(1);
     }
 }

@@ -74,17 +74,21 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     ///
     /// The slot is attached, its arena lives for `'a`, and no other `Worker` value is used for
     /// it at the same time.
+    #[inline(always)]
     pub unsafe fn at(source: &'a S, slot: u32) -> Self {
+        // SAFETY: the caller promises a slot there.
+        Self::of(source, unsafe { source.memory().at(slot) })
+    }
+
+    /// The worker that sits in `slot` of the source's memory.
+    #[inline(always)]
+    fn of(source: &'a S, slot: &'a Slot) -> Self {
         let memory = source.memory();
-        // SAFETY: the caller promises a slot there, and a slot knows its header.
-        let (slot, header) = unsafe {
-            let slot: &Slot = memory.at(slot);
-            (slot, memory.at(slot.header.get()))
-        };
         Self {
             memory,
             slot,
-            header,
+            // SAFETY: a slot knows the header of its arena, which lives as long.
+            header: unsafe { memory.at(slot.header.get()) },
             source,
             _not_sync: PhantomData,
         }
@@ -110,7 +114,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     pub fn alloc(&self, size: usize) -> Result<NonNull<u8>, AllocError> {
         match self.hit(size) {
             Some(object) => Ok(object),
-            None => self.alloc_slow(size, self.effort()),
+            None => Self::miss(self.source, self.slot, size).object(self.memory),
         }
     }
 
@@ -155,7 +159,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         if self.push(pointer) {
             return Ok(());
         }
-        self.free_slow(pointer, self.effort().patience)
+        Self::no_push(self.source, self.slot, pointer)
     }
 
     /// [`free`](Self::free) in constant time, for code that must neither wait nor spin.
@@ -164,6 +168,28 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
             return Ok(());
         }
         self.free_slow(pointer, Patience::Try)
+    }
+
+    /// What [`alloc`](Self::alloc) does without a hit. Takes and returns single words, so that
+    /// nothing of the caller's has to stand in memory for this call, which it rarely makes.
+    #[cold]
+    #[inline(never)]
+    fn miss(source: &S, slot: &Slot, size: usize) -> Answer {
+        // The seat is the caller's, and stays so.
+        let worker = ManuallyDrop::new(Worker::of(source, slot));
+        match worker.alloc_slow(size, worker.effort()) {
+            Ok(object) => Answer(worker.memory.address(object.as_ptr()).unwrap_or(0)),
+            Err(error) => Answer(error as u32),
+        }
+    }
+
+    /// What [`free`](Self::free) does with a pointer that is not just pushed. Like
+    /// [`miss`](Self::miss).
+    #[cold]
+    #[inline(never)]
+    fn no_push(source: &S, slot: &Slot, pointer: *mut u8) -> Result<(), FreeError> {
+        let worker = ManuallyDrop::new(Worker::of(source, slot));
+        worker.free_slow(pointer, worker.effort().patience)
     }
 
     /// Puts an allocated block on its stack; `false` when it is none, or the stack is full.
@@ -254,6 +280,20 @@ impl<S: ChunkSource> Drop for Worker<'_, S> {
         // A context that may not wait can find the lock busy: the slot then stays attached, with
         // what it caches, until somebody reaps it. Nothing is lost, and `detach` reports it.
         let _ = self.detach_slot();
+    }
+}
+
+/// An object's address; below [`UNIT_BYTES`], where no object is, the number of an error.
+struct Answer(u32);
+
+impl Answer {
+    #[inline(always)]
+    fn object(self, memory: Memory) -> Result<NonNull<u8>, AllocError> {
+        if self.0 < UNIT_BYTES {
+            return Err(AllocError::numbered(self.0));
+        }
+        // SAFETY: an object's address, which is not 0, and the memory's base is not null.
+        Ok(unsafe { NonNull::new_unchecked(memory.pointer(self.0)) })
     }
 }
 
