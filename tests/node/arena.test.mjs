@@ -80,6 +80,14 @@ test('stats add up, and have the fields that their type has', () => {
   assert.equal(verification.allocatedBytes, allocatedBytes);
   assert.deepEqual(Object.keys(stats).sort(), fieldsOf('Stats'));
   assert.deepEqual(Object.keys(verification).sort(), fieldsOf('Verification'));
+  assert.deepEqual(Object.keys(stats.orders[0]).sort(), fieldsOf('OrderStats'));
+  const inOrders = stats.orders.reduce(
+    (sum, { blockBytes, allocatedObjects }) => sum + blockBytes * allocatedObjects,
+    0,
+  );
+  assert.equal(inOrders, allocatedBytes);
+  assert.deepEqual([stats.orders.length, stats.orders[3].blockBytes], [16, 128]);
+  assert.ok(stats.peakOwnedBytes >= stats.ownedBytes && stats.peakOutBytes >= allocatedBytes);
   pointers.forEach((pointer) => arena.free(pointer));
 });
 
@@ -90,7 +98,7 @@ function fieldsOf(name) {
     'utf8',
   );
   const body = types.split(`interface ${name} {`)[1].split('\n}')[0];
-  return [...body.matchAll(/^ {4}(\w+): number;$/gm)].map(([, field]) => field).sort();
+  return [...body.matchAll(/^ {4}(\w+): .*;$/gm)].map(([, field]) => field).sort();
 }
 
 test('two arenas of one realm on one memory have a seat each', async () => {

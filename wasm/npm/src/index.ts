@@ -38,4 +38,4 @@ export type {
   TransferSnapshot,
   WorkerSnapshot,
 } from './snapshot.js';
-export type { Stats, Verification } from './stats.js';
+export type { OrderStats, Stats, Verification } from './stats.js';

@@ -56,6 +56,34 @@ export interface Stats {
   releases: number;
   /** Times that the heap lock was taken. */
   heapLocks: number;
+  /** Bytes of the largest block on the central heap's free lists. */
+  largestFreeBytes: number;
+  /** Most bytes that the arena ever owned. */
+  peakOwnedBytes: number;
+  /** Most bytes that were ever out of the central heap: allocated, cached, in transfer, deferred. */
+  peakOutBytes: number;
+  /** Bytes that were asked for. Known in checking mode only, which is the Rust crate's so far. */
+  requestedBytes: number | undefined;
+  /** How often memory was found written where nobody should have, in checking mode. */
+  damages: number;
+  /** Figures by the order of the blocks: of 16 bytes, 32, … up to 524,288. */
+  orders: OrderStats[];
+}
+
+/** Figures of the blocks of one order. */
+export interface OrderStats {
+  /** Bytes of a block. */
+  blockBytes: number;
+  /** Blocks in the program's hands, or on the deferred list. */
+  allocatedObjects: number;
+  /** Blocks in workers' caches. */
+  cachedObjects: number;
+  /** Blocks in the transfer cache. */
+  inTransferObjects: number;
+  /** Allocations so far, but for those in bulk. */
+  allocations: number;
+  /** Frees so far, but for those that were deferred. */
+  frees: number;
 }
 
 /** What an arena holds, by state: the result of a proof that found nothing wrong. */

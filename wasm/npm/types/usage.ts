@@ -11,6 +11,7 @@ import type {
   BlockStateNumber,
   ChunkSnapshot,
   HugeSnapshot,
+  OrderStats,
   Snapshot,
   Stats,
   Verification,
@@ -68,10 +69,12 @@ export async function calls(): Promise<void> {
   handle.address = 0;
 
   const stats: Stats = arena.stats();
-  same<Stats[keyof Stats], number>(true);
+  same<Stats['freeBytes'], number>(true);
+  const order: OrderStats | undefined = stats.orders[3];
+  same<OrderStats[keyof OrderStats], number>(true);
   const verification: Verification = arena.verify();
   same<typeof verification.allocatedObjects, number>(true);
-  same<typeof stats.ownedBytes, number>(true);
+  same<typeof order, Stats['orders'][number] | undefined>(true);
   same<Arena['memory'], WebAssembly.Memory>(true);
   // @ts-expect-error: read only
   arena.slot = 1;
