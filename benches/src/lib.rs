@@ -3,7 +3,7 @@
 //! ```text
 //!   bin/native.rs ─┐                        ┌─ warena.rs   full, spill-only, no-caches
 //!                  ├─ suite.rs ─ measure.rs ┼─ limit.rs    the least that a heap can do
-//!   wasm.rs ───────┘     │           │      └─ system.rs   what the platform comes with
+//!   wasm.rs ───────┘     │ chunks.rs │      └─ system.rs   what the platform comes with
 //!   (node/*.mjs)         │           └──────── workload.rs, run by the producers of crew.rs
 //!                        └─ row.rs, table.rs
 //! ```
@@ -16,6 +16,7 @@
 //! producer that allocated it, when a list has lost or gained objects, when a heap refuses a
 //! free, or when at the end anything is still allocated.
 
+pub mod chunks;
 pub mod clock;
 pub mod contender;
 pub mod crew;

@@ -33,6 +33,8 @@ pub struct Cell {
     pub allocs: usize,
     /// Bytes of each object.
     pub size: usize,
+    /// Full chunks that the heap has before: the benchmark of that name.
+    pub chunks: Option<usize>,
 }
 
 /// How it is measured.

@@ -7,13 +7,14 @@ use std::time::Duration;
 use anyhow::Result;
 use lexopt::prelude::*;
 
+use crate::chunks;
 use crate::workload::Workload;
 
 /// What the flags mean.
 pub const HELP: &str = "flags:
   --quick        3 short rounds a cell, under a minute in all, instead of 7 long ones
   --json FILE    also write the rows as JSON
-  --only NAME    only this benchmark: malloc-free or malloc-xfree
+  --only NAME    only this benchmark: malloc-free, malloc-xfree or chunks
 ";
 
 /// What is to be measured, and how long.
@@ -27,6 +28,8 @@ pub struct Options {
     pub allocs: Vec<usize>,
     /// Bytes of an object.
     pub size: usize,
+    /// Numbers of full chunks; none: not that benchmark.
+    pub chunks: Vec<usize>,
     /// Rounds of each heap in each cell.
     pub rounds: usize,
     /// How long a round times pairs.
@@ -45,6 +48,7 @@ impl Options {
             producers: vec![1, 2, 4, 8],
             allocs: vec![1, 4, 16, 64, 256],
             size: 64,
+            chunks: chunks::COUNTS.to_vec(),
             rounds: 7,
             length: Duration::from_millis(150),
             json: None,
@@ -65,7 +69,12 @@ impl Options {
                 Long("json") => options.json = Some(parser.value()?.into()),
                 Long("only") => {
                     let name = parser.value()?.string()?;
-                    options.workloads = vec![Workload::parse(&name)?];
+                    if name == chunks::NAME {
+                        options.workloads = Vec::new();
+                    } else {
+                        options.workloads = vec![Workload::parse(&name)?];
+                        options.chunks = Vec::new();
+                    }
                 }
                 Long("help") | Short('h') => options.help = true,
                 other => return Err(other.unexpected().into()),
@@ -91,6 +100,10 @@ mod tests {
         assert_eq!(options.rounds, 3);
         assert_eq!(options.json, Some(PathBuf::from("a.json")));
         assert_eq!(options.workloads, [Workload::MallocXfree]);
+        assert!(options.chunks.is_empty());
+        let only = Options::parse(["--only", "chunks"]).unwrap();
+        assert_eq!(only.workloads, []);
+        assert_eq!(only.chunks, chunks::COUNTS);
         assert_eq!(options.crew(), 8);
         assert_eq!(Options::parse([""; 0]).unwrap(), Options::full());
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::chunks;
 use crate::contender::Contender;
 use crate::measure::{Cell, Sample};
 
@@ -23,6 +24,9 @@ pub struct Row {
     pub allocs: usize,
     /// Bytes of each.
     pub size: usize,
+    /// Full chunks that the heap had before, in the benchmark that is about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<usize>,
     /// ns of an allocation.
     pub alloc_ns: Option<f64>,
     /// ns of a free.
@@ -39,13 +43,14 @@ impl Row {
     /// The row of a heap's figures in a cell.
     pub fn new(host: &str, contender: &Contender, cell: &Cell, figures: &Sample) -> Self {
         Self {
-            bench: cell.workload.name(),
+            bench: cell.chunks.map_or(cell.workload.name(), |_| chunks::NAME),
             allocator: contender.allocator,
             config: contender.config,
             host: host.to_owned(),
             producers: cell.producers,
             allocs: cell.allocs,
             size: cell.size,
+            chunks: cell.chunks,
             alloc_ns: figures.alloc_ns.map(hundredths),
             free_ns: figures.free_ns.map(hundredths),
             pair_ns: hundredths(figures.pair_ns),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::chunks;
 use crate::clock::Clock;
 use crate::contender;
 use crate::crew::Crew;
@@ -45,6 +46,7 @@ pub fn run(options: &Options, host: &Host<'_>, crew: &Crew) -> Result<Vec<Row>> 
                     producers,
                     allocs,
                     size: options.size,
+                    chunks: None,
                 };
                 measure(options.rounds, host, crew, &plan, &cell, &mut rows)?;
             }
@@ -55,6 +57,9 @@ pub fn run(options: &Options, host: &Host<'_>, crew: &Crew) -> Result<Vec<Row>> 
                 (host.print)(&text);
             }
         }
+    }
+    if !options.chunks.is_empty() {
+        rows.extend(chunks::run(options, host, crew, &plan)?);
     }
     Ok(rows)
 }
@@ -98,6 +103,7 @@ fn warm_up(options: &Options, crew: &Crew, plan: &Plan, workload: Workload) -> R
         producers: 1,
         allocs,
         size: options.size,
+        chunks: None,
     };
     for contender in &contender::ALL {
         (contender.round)(crew, &cell, &plan)?;

@@ -110,6 +110,7 @@ mod tests {
             producers,
             allocs,
             size: 64,
+            chunks: None,
             alloc_ns: (allocs > 1).then_some(pair_ns / 2.0),
             free_ns: None,
             pair_ns,

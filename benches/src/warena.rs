@@ -1,8 +1,8 @@
 //! Warena under test, called directly: an arena for each round, a worker for each producer.
 
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
-use ::warena::{Arena, Config, Context, Worker};
+use ::warena::{Arena, Config, Context, MAX_ORDER, Worker, order_of};
 use anyhow::{Result, anyhow, ensure};
 
 use crate::heap::{Heap, Producer};
@@ -16,7 +16,7 @@ mod source {
     use anyhow::{Context, Result};
 
     /// Bytes of address space. Only what a round touches becomes memory.
-    const RESERVED: u64 = 1 << 30;
+    const RESERVED: u64 = 3 << 30;
 
     pub(super) type Source = &'static MappedMemory;
 
@@ -41,16 +41,45 @@ mod source {
 }
 
 /// An arena of its own.
-pub struct Warena(Arena<source::Source>);
+pub struct Warena {
+    arena: Arena<source::Source>,
+    /// Objects that fill it from the start, and that nobody frees.
+    filling: u64,
+}
 
 impl Warena {
     /// An arena with these settings.
     pub fn new(config: Config) -> Result<Self> {
-        Ok(Self(Arena::create(
-            source::source()?,
-            config,
-            Context::MayWait,
-        )?))
+        Ok(Self {
+            arena: Arena::create(source::source()?, config, Context::MayWait)?,
+            filling: 0,
+        })
+    }
+
+    /// An arena with these settings and so many chunks, of which no block that could serve `size`
+    /// bytes is free.
+    pub fn full(config: Config, chunks: usize, size: usize) -> Result<Self> {
+        let mut heap = Self::new(config)?;
+        let more = chunks as u32 - 1;
+        ensure!(
+            heap.arena.grow(more)? == more,
+            "no memory for {chunks} chunks"
+        );
+        let worker = heap.arena.attach()?;
+        // Blocks of every size, the largest first, each cut into objects.
+        for n_order in (0..=MAX_ORDER - order_of(size as u32)).rev() {
+            let mut objects = vec![ptr::null_mut(); 1 << n_order];
+            while worker
+                .alloc_bulk_nogrow(size, n_order, &mut objects)
+                .is_ok()
+            {
+                heap.filling += objects.len() as u64;
+            }
+        }
+        worker
+            .detach()
+            .map_err(|_busy| anyhow!("cannot detach a worker: the heap stays locked"))?;
+        Ok(heap)
     }
 }
 
@@ -58,20 +87,22 @@ impl Heap for Warena {
     type Producer<'a> = Worker<'a, source::Source>;
 
     fn join(&self) -> Result<Self::Producer<'_>> {
-        Ok(self.0.attach()?)
+        Ok(self.arena.attach()?)
     }
 
     fn finish(self) -> Result<()> {
-        let found = self.0.verify()?;
+        let found = self.arena.verify()?;
         ensure!(
-            found.allocated_objects == 0 && found.cached_bytes == 0,
-            "all producers left, and the arena has {} objects allocated and {:#x} bytes cached",
+            found.allocated_objects == self.filling && found.cached_bytes == 0,
+            "all producers left, and the arena has {} objects allocated, of which {} filled it from \
+             the start, and {:#x} bytes cached",
             found.allocated_objects,
+            self.filling,
             found.cached_bytes
         );
-        // SAFETY: every worker borrowed `self` and is gone, this is the only handle, and no
-        // object is allocated.
-        unsafe { self.0.destroy() }
+        // SAFETY: every worker borrowed `self` and is gone, this is the only handle, and no object
+        // is allocated but those that nobody knows any more.
+        unsafe { self.arena.destroy() }
             .map_err(|_busy| anyhow!("cannot end the arena: its heap stays locked"))
     }
 }

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use anyhow::{Error, Result, anyhow, ensure};
 
+use crate::chunks;
 use crate::heap::Producer;
 
 /// What is written into every object.
@@ -51,7 +52,7 @@ impl Workload {
         let found = Self::ALL.into_iter().find(|known| known.name() == name);
         found.ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
-            anyhow!("no benchmark {name:?}; there are {known}")
+            anyhow!("no benchmark {name:?}; there are {known}, {}", chunks::NAME)
         })
     }
 }

@@ -30,6 +30,7 @@ fn options() -> Options {
         producers: vec![1, 3],
         allocs: vec![1, 300],
         rounds: 2,
+        chunks: Vec::new(),
         length: Duration::from_millis(2),
         ..Options::full()
     }
@@ -166,6 +167,7 @@ fn fails(crew: &Crew, fault: Fault, workload: Workload) -> String {
         producers: 2,
         allocs: 4,
         size: 64,
+        chunks: None,
     };
     // One round is left to run the heap full: less than its memory holds in that time.
     let plan = Plan {
@@ -194,4 +196,28 @@ fn a_heap_that_is_wrong_is_found_out() {
             }
         }
     });
+}
+
+#[test]
+fn full_chunks_are_counted_in_their_rows() {
+    let options = Options {
+        workloads: Vec::new(),
+        chunks: vec![1, 3],
+        ..options()
+    };
+    let printed = std::cell::RefCell::new(String::new());
+    let host = Host {
+        name: "native",
+        cores: 2,
+        print: &|text| printed.borrow_mut().push_str(text),
+    };
+    let rows = with_threads(1, |crew| suite::run(&options, &host, crew)).unwrap();
+    let chunks: Vec<_> = rows.iter().map(|row| row.chunks).collect();
+    assert_eq!(chunks, [[Some(1); 3], [Some(3); 3]].concat());
+    assert!(
+        rows.iter()
+            .all(|row| row.bench == "chunks" && row.pair_ns > 0.0)
+    );
+    assert!(json(&rows).unwrap().contains("\"chunks\":3"));
+    assert!(printed.into_inner().contains("no-caches   1: "));
 }

@@ -207,6 +207,12 @@ impl fmt::Display for AttachError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy;
 
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        AllocError::Busy.fmt(f)
+    }
+}
+
 impl From<Busy> for AllocError {
     fn from(_: Busy) -> Self {
         Self::Busy
@@ -231,3 +237,4 @@ impl core::error::Error for FreeError {}
 impl core::error::Error for ReallocError {}
 impl core::error::Error for ArenaError {}
 impl core::error::Error for AttachError {}
+impl core::error::Error for Busy {}

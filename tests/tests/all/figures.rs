@@ -83,6 +83,15 @@ fn rising(stats: &Stats) -> [u64; 11] {
     ]
 }
 
+/// Lets the threads that wait for samples go when the watcher goes, even by a panic.
+struct Enough<'a>(&'a AtomicUsize);
+
+impl Drop for Enough<'_> {
+    fn drop(&mut self) {
+        self.0.store(usize::MAX, Ordering::Relaxed);
+    }
+}
+
 /// Samples until nobody runs any more, and counts the samples.
 fn watch(
     arena: &Arena<&MappedMemory>,
@@ -92,6 +101,7 @@ fn watch(
 ) {
     // What the threads hold, an object or a batch on its way with each, and what the caches can
     // change by between two words of one sample.
+    let _enough = Enough(samples);
     let on_its_way = THREADS * config.batch.max(1) as usize;
     let caches = if config.cached_orders == 0 {
         0
