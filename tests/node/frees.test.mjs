@@ -116,6 +116,17 @@ test('pointers above 2 GiB are unsigned, and taken in both forms (18)', () => {
   throwsArenaError(() => arena.free((high + 16) | 0), 'Interior', /interior/, {
     pointer: high + 16,
   });
+  for (const pointer of [high, high | 0]) {
+    assert.equal(arena.usableSize(pointer), 1 << 19);
+    assert.equal(arena.owns(pointer), true);
+    assert.equal(arena.realloc(pointer, 1 << 19), high);
+  }
+  const huge = arena.alloc(1 << 30);
+  assert.ok(huge >= 2 ** 31 && huge + 2 ** 30 <= 2 ** 32);
+  assert.equal(arena.usableSize(huge | 0), 1 << 30);
+  const bulk = arena.allocBulk(1 << 13, 64);
+  assert.ok(bulk.every((pointer) => pointer >= 2 ** 31));
+  assert.deepEqual(arena.freeBulk([...bulk, huge].map((pointer) => pointer | 0)), []);
   pointers.forEach((pointer) => arena.free(pointer | 0));
   throwsArenaError(() => arena.free(high), codeOf(high), /already|never|chunk/, { pointer: high });
 });

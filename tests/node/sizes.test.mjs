@@ -81,7 +81,7 @@ test('alloc(0) is refused, free(0) does nothing (2)', () => {
   assert.deepEqual(arena.stats(), before);
 });
 
-for (const bytes of [16, 100, 4096, 1 << 19]) {
+for (const bytes of [16, 100, 4096, 1 << 19, 1 << 20, 3 << 20]) {
   test(`out of memory at ${bytes} bytes is an answer, and the arena serves again (5)`, () => {
     const pointers = [];
     const fill = () => {

@@ -275,7 +275,7 @@ export class Arena {
   /** Bytes that the object at `pointer` has: what was asked for, rounded up. */
   usableSize(pointer: number): number {
     const address = this.#unsigned('usableSize', pointer);
-    const bytes = glue.usable_size(this.#seat, address) >>> 0;
+    const bytes = glue.usable_size(this.#seat, address);
     return bytes || this.#refuse(`usableSize(${shown(address)})`, { pointer: address });
   }
 
