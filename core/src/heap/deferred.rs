@@ -88,10 +88,12 @@ mod model {
     }
 
     /// Two workers defer, one of them two objects, while the holder of the lock drains: every
-    /// object comes out exactly once, then or at the end.
+    /// object comes out exactly once, then or at the end. Three forced switches at any points.
     #[test]
     fn every_object_is_drained_once() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
             let shared = Arc::new(Shared {
                 list: Deferred {
                     head: AtomicU32::new(0),
@@ -103,16 +105,15 @@ mod model {
                 let link = |next| shared.links[object as usize - 1].set(next);
                 shared.list.push(object, 1, link);
             };
-            let pushers = [&[1][..], &[2, 3]].map(|objects| {
-                let shared = shared.clone();
-                loom::thread::spawn(move || {
-                    objects.iter().for_each(|&object| push(&shared, object))
-                })
-            });
-            let early = drain(&shared);
-            for pusher in pushers {
-                pusher.join().unwrap();
-            }
+            // The draining thread comes after the others in the order that loom tries first: an early
+            // load that finds nothing would otherwise never be tried behind their exchanges.
+            let other = shared.clone();
+            let pusher = loom::thread::spawn(move || push(&other, 1));
+            let drained = shared.clone();
+            let drainer = loom::thread::spawn(move || drain(&drained));
+            [2, 3].map(|object| push(&shared, object));
+            pusher.join().unwrap();
+            let early = drainer.join().unwrap();
             let late = drain(&shared);
             assert_eq!((early & late, early | late), (0, 0b1110));
             assert_eq!(shared.list.units(), 0);
