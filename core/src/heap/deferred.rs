@@ -22,6 +22,15 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
+    /// An empty list outside any arena.
+    #[cfg(all(test, loom))]
+    pub(crate) fn new() -> Self {
+        Self {
+            head: AtomicU32::new(0),
+            units: AtomicU32::new(0),
+        }
+    }
+
     /// Puts the object at `address`, of `units`, on the list; `link` writes the address of the
     /// next one into it.
     pub(crate) fn push(&self, address: u32, units: u32, link: impl Fn(u32)) {
@@ -95,10 +104,7 @@ mod model {
         model.preemption_bound = Some(3);
         model.check(|| {
             let shared = Arc::new(Shared {
-                list: Deferred {
-                    head: AtomicU32::new(0),
-                    units: AtomicU32::new(0),
-                },
+                list: Deferred::new(),
                 links: core::array::from_fn(|_| PlainU32::new(0)),
             });
             let push = |shared: &Shared, object: u32| {
