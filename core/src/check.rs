@@ -82,7 +82,9 @@ fn is_allocated(header: &Header, memory: Memory, address: u32) -> bool {
 
 fn huge_has(header: &Header, memory: Memory, start: u32, address: u32) -> bool {
     let bytes = u64::from(header.chunks.run_chunks(start).get()) * u64::from(CHUNK_BYTES);
-    let size = bytes - u64::from(huge_padding(header, memory, start).get());
+    // A run that shrinks at this moment has fewer chunks before it has less padding.
+    let padding = u64::from(huge_padding(header, memory, start).get());
+    let size = bytes.saturating_sub(padding);
     u64::from(address - start) < size
 }
 

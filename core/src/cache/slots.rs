@@ -97,3 +97,114 @@ impl Slots {
         Ok(address)
     }
 }
+
+#[cfg(all(test, loom))]
+mod model {
+    use crate::heap::deferred::Deferred;
+    use crate::lock::{Lock, Owner, Patience};
+    use crate::sync::PlainU32;
+    use loom::sync::Arc;
+
+    /// An arena of one seat and three objects, 1, 2 and 3, whose sets are bits of a word: the words
+    /// that pass from hand to hand when a worker detaches, under the real lock and with the real
+    /// deferred list.
+    struct Shared {
+        lock: Lock,
+        deferred: Deferred,
+        links: [PlainU32; 3],
+        /// Objects in the heap.
+        heap: PlainU32,
+        /// 1 while nobody sits in the seat.
+        seat_is_free: PlainU32,
+        /// Objects in the seat's cache, written by whoever sits there.
+        cached: PlainU32,
+    }
+
+    impl Shared {
+        /// What every call does first that takes the lock: the deferred objects go to the heap.
+        fn drain(&self) {
+            let mut object = self.deferred.take_all();
+            while object != 0 {
+                self.deferred.count_drained(1);
+                self.put(1 << object);
+                object = self.links[object as usize - 1].get();
+            }
+        }
+
+        fn put(&self, objects: u32) {
+            assert_eq!(self.heap.get() & objects, 0, "an object twice in the heap");
+            self.heap.set(self.heap.get() | objects);
+        }
+
+        /// A detach: flushes the cache, and gives the seat up, in one holding of the lock.
+        fn detach(&self, owner: Owner) {
+            let guard = self.lock.lock(owner, Patience::Wait);
+            assert!(guard.is_ok());
+            self.drain();
+            self.put(self.cached.get());
+            self.cached.set(0);
+            self.seat_is_free.set(1);
+        }
+
+        /// An attach that takes the seat if it is free, and fills its cache behind the lock.
+        fn attach(&self) {
+            let guard = self.lock.lock(Owner::ARENA, Patience::Wait);
+            assert!(guard.is_ok());
+            self.drain();
+            if self.seat_is_free.get() == 0 {
+                return;
+            }
+            assert_eq!(self.cached.get(), 0, "a seat with somebody else's objects");
+            self.seat_is_free.set(0);
+            let taken = self.heap.get();
+            self.heap.set(0);
+            drop(guard);
+            self.cached.set(taken);
+        }
+
+        /// A free that tries for the lock once, and defers its object else.
+        fn free_nowait(&self, owner: Owner, object: u32) {
+            match self.lock.lock(owner, Patience::Try) {
+                Ok(_guard) => {
+                    self.drain();
+                    self.put(1 << object);
+                }
+                Err(_) => {
+                    let link = |next| self.links[object as usize - 1].set(next);
+                    self.deferred.push(object, 1, link);
+                }
+            }
+        }
+    }
+
+    /// One worker detaches with an object in its cache, another attaches, a third frees without
+    /// waiting: every object is in one place afterwards, whoever came first.
+    #[test]
+    fn a_seat_passes_on_with_nothing_in_it() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let shared = Arc::new(Shared {
+                lock: Lock::new(),
+                deferred: Deferred::new(),
+                links: core::array::from_fn(|_| PlainU32::new(0)),
+                heap: PlainU32::new(1 << 3),
+                seat_is_free: PlainU32::new(0),
+                cached: PlainU32::new(1 << 1),
+            });
+            let (leaver, freer) = (shared.clone(), shared.clone());
+            let threads = [
+                loom::thread::spawn(move || leaver.detach(Owner::slot(0))),
+                loom::thread::spawn(move || freer.free_nowait(Owner::slot(1), 2)),
+            ];
+            shared.attach();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            shared.drain();
+            let (heap, cached) = (shared.heap.get(), shared.cached.get());
+            assert_eq!((heap & cached, heap | cached), (0, 0b1110));
+            assert_eq!(shared.deferred.units(), 0);
+        });
+    }
+}

@@ -51,7 +51,8 @@ impl<S: ChunkSource> Worker<'_, S> {
             Some(order) => unsafe { shadow::size(self.memory, block.address, order) as usize },
             None => {
                 let padding = huge_padding(self.header, self.memory, block.address).get();
-                self.block_bytes(block) - padding as usize
+                // Of a block that others free or resize at this moment, anything may be read.
+                self.block_bytes(block).saturating_sub(padding as usize)
             }
         }
     }
@@ -154,7 +155,6 @@ impl<S: ChunkSource> Worker<'_, S> {
         block: Block,
         patience: Patience,
     ) -> Result<(), FreeError> {
-        let size = self.requested(block);
         if !self.header.chunks.exchange_kind(
             block.address,
             ChunkKind::Huge,
@@ -162,6 +162,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         ) {
             return Err(self.lost(block, FreeError::NotAllocated));
         }
+        let size = self.requested(block);
         self.look_behind(checked, block, size);
         checked.requested.add((size as u64).wrapping_neg());
         match self.heap(patience) {
