@@ -4,9 +4,10 @@
 use std::sync::Barrier;
 
 use warena::{
-    Arena, CheckError, Config, Context, Damage, DamageKind, FreeError, MappedMemory, Violation,
+    Arena, CheckError, Config, Context, Damage, DamageKind, FreeError, MappedMemory, Rounding,
+    Violation,
 };
-use warena_tests::{CountedSource, Exchange, Extent, Object, Rng, arena, prove, prove_idle, soak};
+use warena_tests::{CountedSource, Exchange, GatedSource, Extent, Object, Rng, arena, prove, prove_idle, soak};
 
 /// Sizes of every kind: within a unit, filling a block and not, uncached, the largest block, huge.
 const SIZES: [usize; 10] = [
@@ -88,7 +89,7 @@ fn without_the_mode_nothing_is_known() {
 }
 
 #[test]
-fn cached_and_deferred_objects_count_as_freed() {
+fn cached_objects_count_as_freed() {
     let memory = memory();
     let arena = arena(&memory, quarantine(0));
     let worker = arena.attach().unwrap();
@@ -102,6 +103,59 @@ fn cached_and_deferred_objects_count_as_freed() {
     worker.free(object).unwrap();
     drop(worker);
     prove_idle(&arena);
+}
+
+#[test]
+fn deferred_objects_count_as_freed() {
+    let source = GatedSource::new(64 << 20);
+    // Nothing is cached and nothing is kept, so every free wants the heap.
+    let config = Config {
+        cached_orders: 0,
+        ..quarantine(0)
+    };
+    let arena = arena(&source, config);
+    let worker = arena.attach().unwrap();
+    let objects = SIZES.map(|size| worker.alloc(size).unwrap().as_ptr());
+    std::thread::scope(|scope| {
+        let gate = source.shut();
+        let holder = scope.spawn(|| arena.grow(1).unwrap());
+        source.wait_for_holder();
+        for (object, size) in objects.into_iter().zip(SIZES) {
+            worker.free_nowait(object).unwrap();
+            assert_eq!(arena.check(object, size), unallocated(0), "{size:#x}");
+            assert_eq!(worker.free_nowait(object), Err(FreeError::Deferred));
+        }
+        drop(gate);
+        holder.join().unwrap();
+    });
+    assert_eq!(arena.stats().requested_bytes, Some(0));
+    drop(worker);
+    prove_idle(&arena);
+    assert_eq!(arena.stats().deferred_frees, SIZES.len() as u64);
+}
+
+#[test]
+fn figures_say_what_was_asked_for_and_what_was_lost() {
+    let memory = memory();
+    let arena = arena(&memory, Config::CHECKING);
+    let worker = arena.attach().unwrap();
+    assert_eq!(arena.stats().internal_fragmentation(), None);
+    let objects: Vec<_> = (0..10).map(|_| worker.alloc(96).unwrap()).collect();
+    let stats = arena.stats();
+    assert_eq!(stats.requested_bytes, Some(960));
+    assert_eq!(stats.orders[3].allocated_objects, 10);
+    assert_eq!(stats.orders[3].allocations, 10);
+    assert_eq!(stats.internal_fragmentation(), Some(Rounding::Measured(0.25)));
+    for object in objects {
+        worker.free(object.as_ptr()).unwrap();
+    }
+    let stats = arena.stats();
+    assert_eq!((stats.orders[3].allocated_objects, stats.orders[3].frees), (0, 10));
+    assert_eq!(stats.requested_bytes, Some(0));
+    let slot = arena.slot_stats(worker.slot()).unwrap();
+    assert_eq!((slot.cache_allocations, slot.cache_frees), (10, 10));
+    assert_eq!(slot.cached_bytes, stats.cached_bytes);
+    assert_eq!(arena.slot_stats(worker.slot() + 1), None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! way at that moment.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use warena::{Arena, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Stats};
+use warena::{Arena, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Rounding, Stats};
 use warena_tests::{
     CONFIGS, Extent, Object, Rng, arena, block_bytes, free_blocks, prove, prove_idle, soak,
 };
@@ -197,5 +197,42 @@ fn a_large_block_is_not_seen_as_allocated_while_it_is_cut_and_merged() {
             assert!(stats.allocated_bytes <= most, "{live} live, {stats:?}");
         }
     });
+    prove_idle(&arena);
+}
+
+#[test]
+fn rates_fragmentation_and_peaks_follow_from_what_was_done() {
+    let memory = MappedMemory::new(64 << 20).unwrap();
+    let arena = arena(&memory, Config::DEFAULT);
+    let worker = arena.attach().unwrap();
+    let idle = arena.stats();
+    assert_eq!(idle.cache_hit_rate(), None);
+    assert_eq!(idle.refill_hit_rate(), None);
+    // A refill of eight, and seven hits.
+    let objects: Vec<_> = (0..8).map(|_| worker.alloc(128).unwrap()).collect();
+    let stats = arena.stats();
+    assert_eq!(stats.cache_hit_rate(), Some(7.0 / 8.0));
+    assert_eq!(stats.refill_hit_rate(), Some(0.0));
+    assert_eq!(stats.spill_hit_rate(), None);
+    // Sizes of 65 to 128 bytes, evenly: 31.5 bytes lost of each block.
+    let lost = Some(Rounding::Estimated((8 * 63 / 2) as f64 / 1024.0));
+    assert_eq!(stats.internal_fragmentation(), lost);
+    assert_eq!(stats.peak_owned_bytes, 1 << 20);
+    assert_eq!(stats.peak_out_bytes, 1024);
+    assert_eq!(stats.largest_free_bytes, 512 << 10);
+    let scattered = 1.0 - (512 << 10) as f64 / stats.free_bytes as f64;
+    assert_eq!(stats.external_fragmentation(), Some(scattered));
+    let large = worker.alloc(3 << 20).unwrap();
+    worker.free(large.as_ptr()).unwrap();
+    for object in objects {
+        worker.free(object.as_ptr()).unwrap();
+    }
+    drop(worker);
+    let stats = arena.stats();
+    assert_eq!(
+        (stats.owned_bytes, stats.peak_owned_bytes),
+        (1 << 20, 4 << 20)
+    );
+    assert_eq!(stats.peak_out_bytes, (3 << 20) + 1024);
     prove_idle(&arena);
 }

@@ -2,6 +2,7 @@
 
 mod busy;
 mod caches;
+mod checking;
 mod churn;
 mod figures;
 mod findings;
