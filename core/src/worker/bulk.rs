@@ -65,19 +65,21 @@ impl<S: ChunkSource> Worker<'_, S> {
         pointers: &[*mut u8],
         mut refused: impl FnMut(usize, FreeError),
     ) -> usize {
-        let patience = self.effort().patience;
-        // In checking mode each has its quarantine before it, and takes the lock when it needs it.
-        let mut heap = match self.slot.checked(self.memory) {
-            None => Some(self.heap(patience)),
-            Some(_) => None,
-        };
+        let checked = self.slot.checked(self.memory);
+        let mut heap = self.heap(self.effort().patience);
         let mut freed = 0;
         for (index, &pointer) in pointers.iter().enumerate().filter(|(_, p)| !p.is_null()) {
-            let result = match &mut heap {
-                None => self.free_slow(pointer, patience),
-                Some(Ok(heap)) => self.free_locked(heap, pointer),
-                Some(Err(Busy)) => self.check(pointer).map(|block| self.defer(block)),
+            let mut release = |block| match &mut heap {
+                Ok(heap) => self.release_locked(heap, block),
+                Err(Busy) => self.defer(block),
             };
+            let result = self.check(pointer).and_then(|block| match checked {
+                None => {
+                    release(block);
+                    Ok(())
+                }
+                Some(checked) => self.free_checked(checked, block, release),
+            });
             match result {
                 Ok(()) => freed += 1,
                 Err(error) => refused(index, error),

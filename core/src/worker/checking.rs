@@ -107,117 +107,102 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
     }
 
+    /// Frees a block that was found allocated: claims it, and puts it into the quarantine. What
+    /// leaves that, or never goes there, is handed to `release`: claimed, and held by no place.
     pub(super) fn free_checked(
         &self,
         checked: &Checked,
         block: Block,
-        patience: Patience,
+        mut release: impl FnMut(Block),
     ) -> Result<(), FreeError> {
-        let Some(order) = block.order else {
-            return self.free_huge_checked(checked, block, patience);
-        };
-        let address = block.address;
-        let [allocated, cached] = [BlockState::Allocated, BlockState::Cached];
-        // SAFETY: the block lies in a chunk of blocks of the arena.
-        let byte = unsafe { map_byte(self.memory, address) };
-        if !byte.exchange(block_byte(allocated, order), block_byte(cached, order)) {
-            return Err(self.lost(block, FreeError::Cached));
-        }
+        self.claim(block)?;
         let size = self.requested(block);
         self.look_behind(checked, block, size);
         checked.requested.add((size as u64).wrapping_neg());
+        let Block {
+            address,
+            order: Some(order),
+        } = block
+        else {
+            release(block);
+            return Ok(());
+        };
         self.set_requested(block, 0);
-        // SAFETY: the exchange made the block this worker's.
+        // SAFETY: the claim made the block this worker's.
         unsafe { poison::fill(self.memory, address, 0..block_bytes(order), FREED) };
-
         // A hook that a release runs may free as well, and fill the place that was made.
         while !checked.quarantine.push(self.memory, address, order) {
-            let Some((oldest, order)) = self.leave_quarantine(checked) else {
+            let Some(oldest) = self.leave_quarantine(checked) else {
                 // There is room for none.
-                self.release(address, order, patience);
+                release(block);
                 break;
             };
-            self.release(oldest, order, patience);
+            release(oldest);
         }
         Ok(())
     }
 
-    /// Why somebody else's free of the same block came first.
-    fn lost(&self, block: Block, meanwhile: FreeError) -> FreeError {
+    /// Makes an allocated block this worker's, or says why somebody else's free came first.
+    fn claim(&self, block: Block) -> Result<(), FreeError> {
+        let (claimed, meanwhile) = match block.order {
+            Some(order) => {
+                let [from, to] = [BlockState::Allocated, BlockState::Cached];
+                // SAFETY: the block lies in a chunk of blocks of the arena.
+                let byte = unsafe { map_byte(self.memory, block.address) };
+                let claimed = byte.exchange(block_byte(from, order), block_byte(to, order));
+                (claimed, FreeError::Cached)
+            }
+            None => {
+                let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
+                let claimed = self.header.chunks.exchange_kind(block.address, from, to);
+                (claimed, FreeError::NotAllocated)
+            }
+        };
+        if claimed {
+            return Ok(());
+        }
         // Freed and allocated anew since is a double free all the same.
         let found = self.check(self.memory.pointer(block.address));
-        found.err().unwrap_or(meanwhile)
-    }
-
-    fn free_huge_checked(
-        &self,
-        checked: &Checked,
-        block: Block,
-        patience: Patience,
-    ) -> Result<(), FreeError> {
-        if !self.header.chunks.exchange_kind(
-            block.address,
-            ChunkKind::Huge,
-            ChunkKind::HugeDeferred,
-        ) {
-            return Err(self.lost(block, FreeError::NotAllocated));
-        }
-        let size = self.requested(block);
-        self.look_behind(checked, block, size);
-        checked.requested.add((size as u64).wrapping_neg());
-        match self.heap(patience) {
-            // SAFETY: the exchange made the block this worker's.
-            Ok(mut heap) => unsafe { heap.give_huge(self.source, block.address, 0) },
-            Err(Busy) => self.defer(block),
-        }
-        Ok(())
+        Err(found.err().unwrap_or(meanwhile))
     }
 
     /// Takes the object that was freed first out of the quarantine, with its order, and looks
     /// whether it is as it was left.
-    fn leave_quarantine(&self, checked: &Checked) -> Option<(u32, u32)> {
+    fn leave_quarantine(&self, checked: &Checked) -> Option<Block> {
         let address = checked.quarantine.oldest(self.memory)?;
-        // SAFETY: what is in the quarantine is a block of the arena, and this worker's.
-        let damaged = unsafe {
-            let order = block_order(map_byte(self.memory, address).get());
-            checked.quarantine.drop_oldest(order);
-            let bytes = 0..block_bytes(order);
-            (
-                order,
-                poison::first_damaged(self.memory, address, bytes, FREED),
-            )
-        };
-        self.report(checked, DamageKind::AfterFree, address, damaged.1);
-        Some((address, damaged.0))
+        // SAFETY: what is in the quarantine is a block of the arena.
+        let order = block_order(unsafe { map_byte(self.memory, address) }.get());
+        checked.quarantine.drop_oldest(order);
+        let bytes = 0..block_bytes(order);
+        // SAFETY: and it is this worker's.
+        let damaged = unsafe { poison::first_damaged(self.memory, address, bytes, FREED) };
+        self.report(checked, DamageKind::AfterFree, address, damaged);
+        Some(Block {
+            address,
+            order: Some(order),
+        })
     }
 
-    /// Gives an object that is marked cached, and that no place holds, on to the stack of its
-    /// order or to the heap.
-    fn release(&self, address: u32, order: u32, patience: Patience) {
-        if let Some(lifo) = self.stack(order)
-            && (lifo.push(self.memory, address)
-                || self.spill(lifo, order, patience).is_ok() && lifo.push(self.memory, address))
+    /// Gives a claimed block on to the stack of its order or to the heap.
+    pub(super) fn release(&self, block: Block, patience: Patience) {
+        if let Some(order) = block.order
+            && let Some(lifo) = self.stack(order)
+            && (lifo.push(self.memory, block.address)
+                || self.spill(lifo, order, patience).is_ok()
+                    && lifo.push(self.memory, block.address))
         {
             return;
         }
         match self.heap(patience) {
-            Ok(mut heap) => self.release_locked(&mut heap, address, order),
-            Err(Busy) => self.defer(Block {
-                address,
-                order: Some(order),
-            }),
+            Ok(mut heap) => self.release_locked(&mut heap, block),
+            Err(Busy) => self.defer(block),
         }
-    }
-
-    fn release_locked(&self, heap: &mut Heap<'_>, address: u32, order: u32) {
-        self.give(heap, address, order);
-        self.slot.traffic[order as usize].direct_frees.add(1);
     }
 
     /// Returns what the quarantine holds to the heap.
     pub(super) fn flush_quarantine(&self, checked: &Checked, heap: &mut Heap<'_>) {
-        while let Some((address, order)) = self.leave_quarantine(checked) {
-            self.release_locked(heap, address, order);
+        while let Some(block) = self.leave_quarantine(checked) {
+            self.release_locked(heap, block);
         }
     }
 

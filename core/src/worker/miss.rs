@@ -153,7 +153,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
         let block = self.check(pointer)?;
         if let Some(checked) = self.slot.checked(self.memory) {
-            return self.free_checked(checked, block, patience);
+            return self.free_checked(checked, block, |block| self.release(block, patience));
         }
         if let Some(order) = block.order
             && let Some(lifo) = self.stack(order)
@@ -316,16 +316,21 @@ impl<S: ChunkSource> Worker<'_, S> {
     ) -> Result<(), FreeError> {
         // Checked under the lock: a block of an uncached order is only ever freed here, so two
         // workers that free one at the same moment are told apart.
-        let Block { address, order } = self.check(pointer)?;
-        match order {
+        let block = self.check(pointer)?;
+        self.release_locked(heap, block);
+        Ok(())
+    }
+
+    /// Gives an allocated block, or one that checking mode claimed, to the heap.
+    pub(super) fn release_locked(&self, heap: &mut Heap<'_>, block: Block) {
+        match block.order {
             Some(order) => {
-                self.give(heap, address, order);
+                self.give(heap, block.address, order);
                 self.slot.traffic[order as usize].direct_frees.add(1);
             }
-            // SAFETY: checked under the lock to be a huge block, which is now nobody's.
-            None => unsafe { heap.give_huge(self.source, address, 0) },
+            // SAFETY: a huge block, checked under the lock or claimed, which is now nobody's.
+            None => unsafe { heap.give_huge(self.source, block.address, 0) },
         }
-        Ok(())
     }
 
     /// Leaves a checked block to the next holder of the heap lock.
