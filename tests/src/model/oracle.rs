@@ -204,6 +204,7 @@ impl<'a> Oracle<'a> {
     /// `verify()`, and every byte of every object.
     pub fn prove(&self) {
         let found = prove(self.arena);
+        assert_eq!(self.arena.damage(), None);
         assert_eq!(found.allocated_objects, self.objects.len() as u64);
         self.objects.values().for_each(|live| live.object.check());
     }

@@ -82,17 +82,33 @@ fn configs() -> impl Strategy<Value = Config> {
         (Just(capacity), Just(batch), transfer_capacity)
     });
     let max_chunks = prop_oneof![2 => Just(4096), 1 => 1_u32..=8];
-    (0..=MAX_CACHED_ORDERS, transfer, 1_u32..=4, max_chunks).prop_map(
-        |(cached_orders, (capacity, batch, transfer_capacity), max_workers, max_chunks)| Config {
-            cached_orders,
-            capacity,
-            batch,
-            transfer_capacity,
-            max_workers,
-            max_chunks,
-            ..Config::DEFAULT
-        },
+    // Without a quarantine, objects take the same ways in checking mode as outside of it.
+    let checking = any::<bool>();
+    (
+        0..=MAX_CACHED_ORDERS,
+        transfer,
+        1_u32..=4,
+        max_chunks,
+        checking,
     )
+        .prop_map(
+            |(
+                cached_orders,
+                (capacity, batch, transfer_capacity),
+                max_workers,
+                max_chunks,
+                checking,
+            )| Config {
+                cached_orders,
+                capacity,
+                batch,
+                transfer_capacity,
+                max_workers,
+                max_chunks,
+                checking,
+                quarantine: 0,
+            },
+        )
 }
 
 proptest! {

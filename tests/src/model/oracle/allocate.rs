@@ -68,7 +68,12 @@ impl Oracle<'_> {
         if let Ok(pointer) = result {
             assert_eq!(pointer.as_ptr() as usize % alignment, 0);
             let usable = self.workers[worker].usable_size(pointer.as_ptr());
-            assert_eq!(usable, Ok(bytes));
+            let known = if self.config.checking { size } else { bytes };
+            assert_eq!(usable, Ok(known));
+            if self.config.checking {
+                let range = self.arena.check(pointer.as_ptr(), size);
+                assert_eq!(range, Ok(()), "not known to be allocated");
+            }
             if how == How::Zeroed {
                 // SAFETY: just allocated for `size` bytes.
                 let bytes = unsafe { std::slice::from_raw_parts(pointer.as_ptr(), size) };
