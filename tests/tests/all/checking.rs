@@ -7,7 +7,9 @@ use warena::{
     Arena, CheckError, Config, Context, Damage, DamageKind, FreeError, MappedMemory, Rounding,
     Violation,
 };
-use warena_tests::{CountedSource, Exchange, GatedSource, Extent, Object, Rng, arena, prove, prove_idle, soak};
+use warena_tests::{
+    CountedSource, Exchange, Extent, GatedSource, Object, Rng, arena, prove, prove_idle, soak,
+};
 
 /// Sizes of every kind: within a unit, filling a block and not, uncached, the largest block, huge.
 const SIZES: [usize; 10] = [
@@ -145,12 +147,18 @@ fn figures_say_what_was_asked_for_and_what_was_lost() {
     assert_eq!(stats.requested_bytes, Some(960));
     assert_eq!(stats.orders[3].allocated_objects, 10);
     assert_eq!(stats.orders[3].allocations, 10);
-    assert_eq!(stats.internal_fragmentation(), Some(Rounding::Measured(0.25)));
+    assert_eq!(
+        stats.internal_fragmentation(),
+        Some(Rounding::Measured(0.25))
+    );
     for object in objects {
         worker.free(object.as_ptr()).unwrap();
     }
     let stats = arena.stats();
-    assert_eq!((stats.orders[3].allocated_objects, stats.orders[3].frees), (0, 10));
+    assert_eq!(
+        (stats.orders[3].allocated_objects, stats.orders[3].frees),
+        (0, 10)
+    );
     assert_eq!(stats.requested_bytes, Some(0));
     let slot = arena.slot_stats(worker.slot()).unwrap();
     assert_eq!((slot.cache_allocations, slot.cache_frees), (10, 10));
