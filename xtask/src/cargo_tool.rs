@@ -21,6 +21,8 @@ pub enum CargoTool {
     WasmPack,
     /// `geckodriver`, which drives Firefox.
     Geckodriver,
+    /// `cargo-fuzz`, which builds and runs the fuzz targets.
+    Fuzz,
 }
 
 impl CargoTool {
@@ -30,6 +32,7 @@ impl CargoTool {
             Self::WasmBindgen => "wasm-bindgen-cli",
             Self::WasmPack => "wasm-pack",
             Self::Geckodriver => "geckodriver",
+            Self::Fuzz => "cargo-fuzz",
         }
     }
 
@@ -39,6 +42,7 @@ impl CargoTool {
             Self::WasmBindgen => "wasm-bindgen",
             Self::WasmPack => "wasm-pack",
             Self::Geckodriver => "geckodriver",
+            Self::Fuzz => "cargo-fuzz",
         }
     }
 
@@ -46,7 +50,7 @@ impl CargoTool {
     pub fn version(self, pins: &Pins) -> Result<String> {
         match self {
             Self::WasmBindgen => pins.exact("wasm-bindgen"),
-            Self::WasmPack | Self::Geckodriver => pins.tool(self.package()),
+            Self::WasmPack | Self::Geckodriver | Self::Fuzz => pins.tool(self.package()),
         }
     }
 
@@ -87,7 +91,7 @@ impl CargoTool {
         let seconds = match self {
             Self::WasmBindgen => 70,
             Self::WasmPack => 80,
-            Self::Geckodriver => 120,
+            Self::Geckodriver | Self::Fuzz => 120,
         };
         Ok(Step {
             title: format!("{} {version}, built by cargo", self.package()),

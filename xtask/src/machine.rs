@@ -51,6 +51,12 @@ impl Machine {
         Ok(command)
     }
 
+    /// The machine's own target triple.
+    pub fn host(&self) -> Result<String> {
+        let host = self.toolchain.as_ref().and_then(Toolchain::host);
+        host.context("no toolchain with the standard library's source: cargo xtask setup")
+    }
+
     /// Gives a command the environment in which WebAssembly is built.
     pub fn dress(&self, command: &mut Command) -> Result<()> {
         for (name, value) in self.environment()? {

@@ -13,6 +13,7 @@ mod need;
 mod npm;
 mod pack;
 mod process;
+mod sanitizer;
 mod setup;
 mod step;
 mod test;
@@ -30,7 +31,10 @@ cargo xtask web [--port N] [--no-open]
     builds the package and serves the visualiser on 127.0.0.1; prints its URL
     (port 5180 or the next free one)
 cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
-    runs these suites of tests; all when none is named
+    runs these suites of tests; all of these when none is named
+cargo xtask test tsan|fuzz
+    the threads' tests under ThreadSanitizer; half a minute of fuzzing, which also belongs to all
+    where a nightly toolchain and cargo-fuzz are there already
 cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
     the benchmarks, natively or as WebAssembly in Node
 cargo xtask pack
@@ -107,8 +111,10 @@ fn run() -> Result<bool> {
                     other => return Err(other.unexpected().into()),
                 }
             }
-            let all = test::Suite::ALL;
-            return test::test(if suites.is_empty() { &all } else { &suites });
+            if suites.is_empty() {
+                suites = test::Suite::by_default()?;
+            }
+            return test::test(&suites);
         }
         "bench" => {
             let host = match arguments.next()? {

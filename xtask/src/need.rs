@@ -3,9 +3,10 @@
 use anyhow::Result;
 
 use crate::cargo_tool::CargoTool;
+use crate::process::find;
 use crate::toolchain::Toolchain;
 use crate::workspace::Pins;
-use crate::{apt, browser, npm};
+use crate::{apt, browser, npm, sanitizer};
 
 /// One thing that a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub enum Need {
     Chromedriver,
     /// Firefox.
     Firefox,
+    /// Clang 19 with its sanitizers' runtimes: Debian's Rust brings none of its own.
+    Sanitizers,
+    /// A nightly toolchain: libFuzzer's instrumentation is in no other.
+    Nightly,
 }
 
 /// What building and packing the JavaScript package takes.
@@ -161,6 +166,25 @@ impl Need {
                 None => State::Missing(
                     "Firefox".to_owned(),
                     packages_or(&["firefox-esr", "fonts-dejavu-core"], "install Firefox"),
+                ),
+            },
+            Self::Sanitizers => match find("clang-19") {
+                Some(file) if sanitizer::has_runtime(&file) => {
+                    State::Present(format!("sanitizers: {}", file.display()))
+                }
+                _ => State::Missing(
+                    "clang 19 with its sanitizers".to_owned(),
+                    packages_or(
+                        &["clang-19", "libclang-rt-19-dev"],
+                        "install clang 19 with compiler-rt, so that clang-19 is on the PATH",
+                    ),
+                ),
+            },
+            Self::Nightly => match Toolchain::nightly() {
+                Some(name) => State::Present(format!("nightly Rust: {name}")),
+                None => State::Missing(
+                    "a nightly Rust toolchain".to_owned(),
+                    Remedy::Manual("rustup toolchain install nightly".to_owned()),
                 ),
             },
         })

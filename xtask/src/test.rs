@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use crate::cargo_tool::CargoTool;
 use crate::machine::Machine;
-use crate::need::{self, Need};
+use crate::need::{self, Need, State};
 use crate::process;
 use crate::setup;
+use crate::workspace::Pins;
 
-/// What can be asked for by name; all of them when none is named.
+/// What can be asked for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// Formatting, clippy, TypeScript's types.
@@ -29,18 +31,46 @@ pub enum Suite {
     Firefox,
     /// The page, as a user has it.
     E2e,
+    /// The tests of several threads, under ThreadSanitizer.
+    Tsan,
+    /// The model's interpreter on a fuzzer's scripts.
+    Fuzz,
 }
 
 impl Suite {
     /// Every suite, quick ones first.
-    pub const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Lint,
         Self::Native,
         Self::Node,
         Self::Chrome,
         Self::Firefox,
         Self::E2e,
+        Self::Tsan,
+        Self::Fuzz,
     ];
+
+    /// The suites that run when none is named: all but the slow one, and fuzzing where nothing
+    /// would have to be installed for it.
+    pub fn by_default() -> Result<Vec<Self>> {
+        let fuzz = Self::Fuzz.is_ready()?;
+        let chosen = |suite: &Self| match suite {
+            Self::Tsan => false,
+            Self::Fuzz => fuzz,
+            _ => true,
+        };
+        Ok(Self::ALL.into_iter().filter(chosen).collect())
+    }
+
+    fn is_ready(self) -> Result<bool> {
+        let pins = Pins::read()?;
+        for need in self.needs() {
+            if let State::Missing(..) = need.state(&pins)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 
     /// The suite's name on the command line.
     pub fn name(self) -> &'static str {
@@ -51,6 +81,8 @@ impl Suite {
             Self::Chrome => "chrome",
             Self::Firefox => "firefox",
             Self::E2e => "e2e",
+            Self::Tsan => "tsan",
+            Self::Fuzz => "fuzz",
         }
     }
 
@@ -71,6 +103,8 @@ impl Suite {
             Self::Chrome => need::CHROME.to_vec(),
             Self::Firefox => need::FIREFOX.to_vec(),
             Self::E2e => [need::PACK, &[Need::Chrome]].concat(),
+            Self::Tsan => vec![Need::Toolchain, Need::Sanitizers],
+            Self::Fuzz => vec![Need::Nightly, Need::Cargo(CargoTool::Fuzz)],
         }
     }
 }

@@ -101,19 +101,29 @@ impl Toolchain {
         ))
     }
 
+    /// The target triple of programs for this machine.
+    pub fn host(&self) -> Option<String> {
+        let text = ask(Command::new(self.sysroot.join("bin/rustc")).arg("-vV"))?;
+        text.lines()
+            .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+    }
+
+    /// The first nightly toolchain that rustup knows: its name.
+    pub fn nightly() -> Option<String> {
+        Self::installed()
+            .into_iter()
+            .map(|toolchain| toolchain.name)
+            .find(|name| name.starts_with("nightly"))
+    }
+
     /// The linker to name to cargo; `None` when the toolchain has its own.
     fn linker(&self) -> Option<&'static str> {
-        let own = ask(Command::new(self.sysroot.join("bin/rustc")).arg("-vV"))
-            .and_then(|text| {
-                text.lines()
-                    .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
-            })
-            .map(|host| {
-                self.sysroot
-                    .join("lib/rustlib")
-                    .join(host)
-                    .join("bin/rust-lld")
-            });
+        let own = self.host().map(|host| {
+            self.sysroot
+                .join("lib/rustlib")
+                .join(host)
+                .join("bin/rust-lld")
+        });
         if own.is_some_and(|file| file.is_file()) {
             None
         } else {

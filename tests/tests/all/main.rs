@@ -4,6 +4,7 @@ mod busy;
 mod caches;
 mod checking;
 mod churn;
+mod corpus;
 mod figures;
 mod findings;
 mod frees;

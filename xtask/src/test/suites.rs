@@ -9,7 +9,8 @@ use super::Suite;
 use crate::cargo_tool::CargoTool;
 use crate::machine::Machine;
 use crate::process::command;
-use crate::{browser, pack, workspace};
+use crate::toolchain::Toolchain;
+use crate::{browser, pack, sanitizer, workspace};
 
 /// Node's test runner on the files below the current folder, a line per test.
 const NODE_TEST: [&str; 2] = ["--test", "--test-reporter=spec"];
@@ -89,6 +90,14 @@ pub fn checks(suite: Suite) -> Vec<Check> {
             name: "page in Chromium",
             commands: page,
         }],
+        Suite::Tsan => vec![Check {
+            name: "races (ThreadSanitizer)",
+            commands: |machine| Ok(vec![sanitizer::watch(machine)?]),
+        }],
+        Suite::Fuzz => vec![Check {
+            name: "scripts from a fuzzer",
+            commands: fuzz,
+        }],
     }
 }
 
@@ -107,6 +116,34 @@ fn loom(_: &Machine) -> Result<Vec<Command>> {
         command.env("CARGO_TARGET_DIR", workspace::target().join("loom"));
     }
     Ok(commands)
+}
+
+/// Half a minute from the committed corpus on. What is found beyond it is kept below the target
+/// folder; a script that fails, in `tests/fuzz/artifacts`.
+fn fuzz(machine: &Machine) -> Result<Vec<Command>> {
+    let tool = CargoTool::Fuzz.folder(machine.pins())?;
+    let program = tool.context("no cargo-fuzz: cargo xtask test fuzz installs it")?;
+    let nightly = Toolchain::nightly().context("no nightly toolchain")?;
+    let target = workspace::target().join("fuzz");
+    let found = target.join("corpus");
+    std::fs::create_dir_all(&found).with_context(|| format!("cannot make {}", found.display()))?;
+    let mut fuzz = command(
+        program.join("cargo-fuzz"),
+        // All memory is mapped by hand, which AddressSanitizer does not watch: it would only cost.
+        &["run", "--fuzz-dir", "tests/fuzz", "--sanitizer", "none"],
+    );
+    fuzz.arg("--target-dir")
+        .arg(target)
+        .arg("script")
+        .arg(found)
+        .arg("tests/fuzz/corpus/script")
+        .args(["--", "-max_total_time=30", "-max_len=1024"])
+        .current_dir(workspace::root())
+        .env("RUSTUP_TOOLCHAIN", nightly)
+        .env_remove("RUSTC_BOOTSTRAP")
+        // The cargo that runs this program, which is not the nightly one.
+        .env_remove("CARGO");
+    Ok(vec![fuzz])
 }
 
 /// In release, for which the standard library has been built already.
