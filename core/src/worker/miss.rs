@@ -358,8 +358,12 @@ impl<S: ChunkSource> Worker<'_, S> {
         if let Some(checked) = self.slot.checked(self.memory) {
             self.flush_quarantine(checked, heap);
         }
-        for (order, lifo) in (0..).zip(self.slot.stacks(self.memory)) {
-            self.give_top(heap, lifo, order, u32::MAX);
+        let stacks = self.slot.stacks(self.memory);
+        // Once more when a chunk source, called back meanwhile, freed into a stack that was empty.
+        while stacks.iter().any(|lifo| lifo.fill() > 0) {
+            for (order, lifo) in (0..).zip(stacks) {
+                self.give_top(heap, lifo, order, u32::MAX);
+            }
         }
     }
 

@@ -223,3 +223,39 @@ fn bug_17_a_panic_inside_a_call_leaves_the_heap_usable() {
     drop(worker);
     prove(&arena);
 }
+
+#[test]
+fn bug_17_a_flush_returns_what_a_callback_freed_meanwhile() {
+    let source = Calling::new();
+    let config = Config {
+        cached_orders: 12,
+        ..Config::SPILL_ONLY
+    };
+    let arena = arena(&source, config);
+    let worker = arena.attach().unwrap();
+    KEPT.set(
+        (0..8)
+            .map(|stamp| Object::alloc(&worker, 16, stamp, Extent::Ends).unwrap())
+            .collect(),
+    );
+    worker.flush().unwrap();
+    // The largest cached objects, the last of which hold on to chunks of their own.
+    let objects: Vec<_> = (0..150)
+        .map(|stamp| Object::alloc(&worker, 32 << 10, stamp, Extent::Ends).unwrap())
+        .collect();
+    objects.into_iter().for_each(|object| object.free(&worker));
+    let free_one: Hook = |worker| {
+        let mut kept = KEPT.take();
+        kept.pop()
+            .into_iter()
+            .for_each(|object| object.free(worker));
+        KEPT.set(kept);
+    };
+    with_hook(&worker, free_one, || worker.flush().unwrap());
+    assert!(source.calls.load(Relaxed) > 0, "no chunk went back");
+    assert_eq!(prove(&arena).cached_bytes, 0);
+    let kept = KEPT.take();
+    kept.into_iter().for_each(|object| object.free(&worker));
+    drop(worker);
+    prove_idle(&arena);
+}
