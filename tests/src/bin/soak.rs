@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Does that many operations under each thread count (1, and THREADS, 4 unless said otherwise),
-//! spread evenly over all settings of the concurrent tests. Every object carries its stamp at both
+//! spread evenly over all settings of the concurrent tests and checking mode. Every object carries its stamp at both
 //! ends, which is checked when it is resized and freed; one operation in a thousand is a bad free,
 //! which must be refused. `verify()` proves each arena at its end, when nothing may be left. The
 //! first thing that is wrong ends the run with a panic.
@@ -33,8 +33,9 @@ fn main() {
     let operations = numbers.next().expect("soak OPERATIONS [THREADS]");
     let threads = numbers.next().unwrap_or(4);
     for threads in [1, threads] {
-        for (name, config) in CONFIGS {
-            let share = operations / CONFIGS.len() as u64;
+        let configs = CONFIGS.into_iter().chain([("checking", Config::CHECKING)]);
+        for (name, config) in configs {
+            let share = operations / (CONFIGS.len() as u64 + 1);
             let start = Instant::now();
             let done = run(config, threads, share);
             println!(
