@@ -6,9 +6,13 @@
 //!
 //! # How long they run
 //!
-//! `cargo test --release -p warena-tests` takes well under a minute on two cores. The environment
-//! variable `WARENA_SOAK=N` multiplies the rounds of every test that counts rounds by N, for a
-//! night's run: `WARENA_SOAK=100 cargo test --release -p warena-tests`.
+//! | command | takes |
+//! | --- | --- |
+//! | `cargo test --release -p warena-tests` | half a minute on two cores |
+//! | the same with `WARENA_SOAK=N` in the environment | N times the rounds of every test that counts rounds, and N times the scripts of the model |
+//! | `cargo run --release -p warena-tests --bin soak -- 1_000_000_000` | minutes: so many random operations on one thread, and as many on four |
+//! | `cargo xtask test tsan` | three minutes at first, one and a half later: the threads' tests under ThreadSanitizer |
+//! | `cargo xtask test fuzz` | half a minute and the build: the model on a fuzzer's scripts |
 
 mod exchange;
 pub mod model;
