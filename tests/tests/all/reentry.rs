@@ -259,3 +259,58 @@ fn bug_17_a_flush_returns_what_a_callback_freed_meanwhile() {
     drop(worker);
     prove_idle(&arena);
 }
+
+#[test]
+fn bug_17_a_stack_that_a_callback_fills_while_the_lock_is_taken_loses_nothing() {
+    for reserve in [true, false] {
+        let source = Calling::new();
+        let arena = arena(&source, Config::SPILL_ONLY);
+        let worker = arena.attach().unwrap();
+        let small: Vec<_> = (0..6)
+            .map(|stamp| Object::alloc(&worker, 64, stamp, Extent::Ends).unwrap())
+            .collect();
+        worker.flush().unwrap();
+        let size = MAX_BLOCK_BYTES as usize;
+        let large = (0..5).map(|stamp| Object::alloc(&worker, size, stamp, Extent::Ends).unwrap());
+        KEPT.set(large.collect());
+        let free_all: Hook = |worker| {
+            KEPT.take()
+                .into_iter()
+                .for_each(|object| object.free(worker));
+        };
+        let mut last = None;
+        with_hook(&worker, free_all, || last = worker.alloc(size).ok());
+        let deferred = arena.stats().deferred_bytes;
+        assert_eq!(
+            deferred,
+            5 * size as u64,
+            "freed while the heap was growing"
+        );
+        // Taking the lock drains these: their chunks go back, and each time a small object is freed
+        // into the very stack that is about to be filled.
+        KEPT.set(small);
+        let free_one: Hook = |worker| {
+            let mut kept = KEPT.take();
+            kept.pop()
+                .into_iter()
+                .for_each(|object| object.free(worker));
+            KEPT.set(kept);
+        };
+        with_hook(&worker, free_one, || {
+            if reserve {
+                worker.reserve(64, 8).unwrap();
+            } else {
+                let object = Object::alloc(&worker, 64, 9, Extent::Ends).unwrap();
+                object.free(&worker);
+            }
+        });
+        prove(&arena);
+        let kept = KEPT.take();
+        assert!(kept.len() < 6, "no chunk went back");
+        kept.into_iter().for_each(|object| object.free(&worker));
+        last.iter()
+            .for_each(|block| worker.free(block.as_ptr()).unwrap());
+        drop(worker);
+        prove_idle(&arena);
+    }
+}
