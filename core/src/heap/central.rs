@@ -375,12 +375,14 @@ impl<'a> Heap<'a> {
     }
 
     /// Adds to the blocks out of the heap, whose units are on no list any more, and sees a peak.
+    #[inline(always)]
     pub(super) fn count_taken(&self, order: u32, blocks: u32) {
         self.central.out[order as usize].add(blocks);
         self.note_peaks();
     }
 
     /// Sees whether more is owned, or out of the heap, than ever before.
+    #[inline(always)]
     pub(super) fn note_peaks(&self) {
         let central = self.central;
         let owned = central.chunks.get() + central.huge_chunks.get();

@@ -109,6 +109,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Frees a block that was found allocated: claims it, and puts it into the quarantine. What
     /// leaves that, or never goes there, is handed to `release`: claimed, and held by no place.
+    #[inline(never)]
     pub(super) fn free_checked(
         &self,
         checked: &Checked,
@@ -184,6 +185,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Gives a claimed block on to the stack of its order or to the heap.
+    #[inline(never)]
     pub(super) fn release(&self, block: Block, patience: Patience) {
         if let Some(order) = block.order
             && let Some(lifo) = self.stack(order)
@@ -200,6 +202,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Returns what the quarantine holds to the heap.
+    #[inline(never)]
     pub(super) fn flush_quarantine(&self, checked: &Checked, heap: &mut Heap<'_>) {
         while let Some(block) = self.leave_quarantine(checked) {
             self.release_locked(heap, block);

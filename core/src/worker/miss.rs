@@ -69,8 +69,7 @@ impl Request {
 }
 
 impl<S: ChunkSource> Worker<'_, S> {
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(super) fn alloc_slow(
         &self,
         size: usize,
@@ -145,8 +144,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             .ok_or(AllocError::OutOfMemory)
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(super) fn free_slow(&self, pointer: *mut u8, patience: Patience) -> Result<(), FreeError> {
         if pointer.is_null() {
             return Ok(());
@@ -242,6 +240,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Makes room in the full stack of `order` by moving its top batch out.
+    #[inline(always)]
     pub(super) fn spill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
         let traffic = &self.slot.traffic[order as usize];
         let fill = lifo.fill();
@@ -322,6 +321,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Gives an allocated block, or one that checking mode claimed, to the heap.
+    #[inline]
     pub(super) fn release_locked(&self, heap: &mut Heap<'_>, block: Block) {
         match block.order {
             Some(order) => {
