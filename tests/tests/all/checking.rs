@@ -1,7 +1,7 @@
 //! Checking mode: what is written where nobody should is found, freed objects wait for their reuse,
 //! and of every byte it is known whether it is allocated.
 
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use warena::{
     Arena, CheckError, Config, Context, Damage, DamageKind, FreeError, MappedMemory, Rounding,
@@ -318,24 +318,38 @@ fn zeroed_and_aligned_objects_are_bounded_too() {
 
 #[test]
 fn of_two_frees_at_the_same_moment_one_is_refused() {
-    const ROUNDS: usize = 3_000;
+    const ROUNDS: usize = 30_000;
     let memory = memory();
     let arena = arena(&memory, Config::CHECKING);
-    let gate = Barrier::new(2);
+    let arrived = AtomicUsize::new(0);
     let objects: Vec<usize> = {
         let worker = arena.attach().unwrap();
         (0..ROUNDS)
-            .map(|round| worker.alloc(SIZES[round % 7]).unwrap().as_ptr() as usize)
+            .map(|round| worker.alloc(SIZES[round % 5]).unwrap().as_ptr() as usize)
             .collect()
     };
     let freed: usize = std::thread::scope(|scope| {
         let both = [(); 2].map(|()| {
             scope.spawn(|| {
                 let worker = arena.attach().unwrap();
+                let mut rng = Rng::new(worker.slot().into());
                 objects
                     .iter()
-                    .filter(|&&object| {
-                        gate.wait();
+                    .zip(1..)
+                    .filter(|&(&object, round)| {
+                        // Both spin until both are here, so that they free within a few ns.
+                        arrived.fetch_add(1, SeqCst);
+                        let mut spins = 0;
+                        while arrived.load(SeqCst) < 2 * round {
+                            spins += 1;
+                            if spins % 1000 == 0 {
+                                std::thread::yield_now();
+                            }
+                        }
+                        // Whoever came last is ahead by what it takes to see that: by chance not.
+                        (0..rng.below(200)).for_each(|step| {
+                            std::hint::black_box(step);
+                        });
                         worker.free(object as *mut u8).is_ok()
                     })
                     .count()
