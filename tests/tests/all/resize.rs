@@ -183,8 +183,8 @@ fn a_block_grows_where_it_is_when_its_buddies_are_free_and_moves_when_not() {
     assert_eq!(small.pointer(), start);
     assert_eq!(prove(&arena).allocated_bytes, 16 << 10);
     small.realloc(&worker, 16, 3).unwrap();
-    // Cut one buddy: take all small blocks until one of them lies in the second KiB.
-    let cut = start as usize + 1024..start as usize + 2048;
+    // Cut one buddy, behind one that stays free: take small blocks until one lies there.
+    let cut = start as usize + 2048..start as usize + 4096;
     let mut taken = Vec::new();
     let in_the_way = loop {
         let pointer = worker.alloc(16).unwrap().as_ptr();
