@@ -30,7 +30,7 @@
 //! writes, or through the program, which must order its own hand-over of a pointer anyway. Two
 //! workers that free one object at the same moment both break that rule: both may find it
 //! allocated, and both push it. [`Arena::verify`](crate::Arena::verify) names such an object ("two
-//! places hold …").
+//! places hold …"), and checking mode refuses one of them.
 
 mod bulk;
 mod check;
