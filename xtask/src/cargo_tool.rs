@@ -87,7 +87,7 @@ impl CargoTool {
         let seconds = match self {
             Self::WasmBindgen => 70,
             Self::WasmPack => 80,
-            Self::Geckodriver => 120,
+            Self::Geckodriver => 60,
         };
         Ok(Step {
             title: format!("{} {version}, built by cargo", self.package()),
