@@ -2,7 +2,7 @@
 //! adds up, in which nothing is negative, more than is owned, or off by more than what is on its
 //! way at that moment.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use warena::{Arena, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Stats};
 use warena_tests::{
     CONFIGS, Extent, Object, Rng, arena, block_bytes, free_blocks, prove, prove_idle, soak,
@@ -10,6 +10,8 @@ use warena_tests::{
 
 const THREADS: usize = 4;
 const SIZE: usize = 64;
+/// Samples that the watcher takes while they run.
+const SAMPLES: usize = 2000;
 /// Objects that each thread holds at most.
 const HELD: usize = 50;
 
@@ -83,8 +85,11 @@ fn rising(stats: &Stats) -> [u64; 11] {
     ]
 }
 
-/// Samples until nobody runs any more, and returns the number of samples.
-fn watch(arena: &Arena<&MappedMemory>, config: Config, running: &AtomicUsize) -> usize {
+/// Takes samples while all threads run.
+fn watch(arena: &Arena<&MappedMemory>, config: Config) {
+    while arena.stats().workers < THREADS as u32 {
+        std::thread::yield_now();
+    }
     // What the threads hold, an object or a batch on its way with each, and what the caches can
     // change by between two words of one sample.
     let on_its_way = THREADS * config.batch.max(1) as usize;
@@ -95,10 +100,8 @@ fn watch(arena: &Arena<&MappedMemory>, config: Config, running: &AtomicUsize) ->
     };
     let bound = ((THREADS * HELD + on_its_way + caches) * block_bytes(SIZE)) as u64;
     let mut before = rising(&arena.stats());
-    let mut samples = 0;
-    while running.load(Ordering::Acquire) > 0 {
+    for _ in 0..soak(SAMPLES) {
         let stats = arena.stats();
-        samples += 1;
         assert_eq!(sum(&stats), stats.owned_bytes, "{stats:?}");
         let allocated = stats.allocated_bytes;
         assert!(allocated <= bound, "{allocated} of {bound}: {stats:?}");
@@ -107,25 +110,34 @@ fn watch(arena: &Arena<&MappedMemory>, config: Config, running: &AtomicUsize) ->
         assert!(!falls, "a counter fell: {before:?} {now:?}");
         before = now;
     }
-    samples
+}
+
+/// Says that the threads may stop, when it goes, even by a failed assertion of the watcher.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 #[test]
 fn figures_are_consistent_while_four_threads_run() {
     let memory = MappedMemory::new(64 << 20).unwrap();
-    for (name, config) in CONFIGS {
+    for (_, config) in CONFIGS {
         let arena = arena(&memory, config);
-        let running = AtomicUsize::new(THREADS);
-        let samples = std::thread::scope(|scope| {
+        let stopped = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _stop = Stop(&stopped);
             for number in 0..THREADS as u64 {
-                let (arena, running) = (&arena, &running);
+                let (arena, stopped) = (&arena, &stopped);
                 scope.spawn(move || {
                     let worker = arena.attach().unwrap();
                     let mut rng = Rng::new(number);
                     let mut objects = Vec::new();
-                    for step in 0..soak(2000) {
+                    while !stopped.load(Ordering::Acquire) {
                         while objects.len() < HELD {
-                            let object = Object::alloc(&worker, SIZE, step as u64, Extent::Ends);
+                            let object = Object::alloc(&worker, SIZE, number, Extent::Ends);
                             objects.push(object.unwrap());
                         }
                         let left = rng.below(HELD);
@@ -134,13 +146,10 @@ fn figures_are_consistent_while_four_threads_run() {
                             .for_each(|object| object.free(&worker));
                     }
                     objects.into_iter().for_each(|object| object.free(&worker));
-                    drop(worker);
-                    running.fetch_sub(1, Ordering::Release);
                 });
             }
-            watch(&arena, config, &running)
+            watch(&arena, config);
         });
-        assert!(samples > 100, "{name}: {samples} samples");
         prove_idle(&arena);
         // SAFETY: nothing is attached or allocated.
         unsafe { arena.destroy() }.unwrap();
