@@ -14,7 +14,8 @@ export default defineConfig({
   base: './',
   server: { host: '127.0.0.1', port: 5180, headers: isolation },
   preview: { host: '127.0.0.1', port: 5180, headers: isolation },
-  // The dependency optimiser would move the package's glue away from its .wasm file.
+  // The package is installed anew under an unchanged lock file, by which the dependency optimiser
+  // would judge that the copy it made before is current.
   optimizeDeps: { exclude: ['warena'] },
   worker: { format: 'es' },
   build: {

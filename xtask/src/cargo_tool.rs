@@ -91,7 +91,8 @@ impl CargoTool {
         let seconds = match self {
             Self::WasmBindgen => 70,
             Self::WasmPack => 80,
-            Self::Geckodriver | Self::Fuzz => 120,
+            Self::Geckodriver => 60,
+            Self::Fuzz => 120,
         };
         Ok(Step {
             title: format!("{} {version}, built by cargo", self.package()),
