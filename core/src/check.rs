@@ -66,22 +66,22 @@ pub(crate) fn check(
 }
 
 fn is_allocated(header: &Header, memory: Memory, address: u32) -> bool {
-    match header.chunks.kind(address) {
+    match header.central.table.kind(address) {
         // SAFETY: the table says that the chunk is one of blocks, and the mode that it has a
         // shadow map.
         ChunkKind::Blocks => unsafe { shadow::has(memory, address) },
         ChunkKind::Huge => huge_has(header, memory, chunk_of(address), address),
         ChunkKind::HugeRest => (1..)
             .map_while(|back| chunk_of(address).checked_sub(back * CHUNK_BYTES))
-            .find(|&start| header.chunks.kind(start) != ChunkKind::HugeRest)
-            .filter(|&start| header.chunks.kind(start) == ChunkKind::Huge)
+            .find(|&start| header.central.table.kind(start) != ChunkKind::HugeRest)
+            .filter(|&start| header.central.table.kind(start) == ChunkKind::Huge)
             .is_some_and(|start| huge_has(header, memory, start, address)),
         ChunkKind::Foreign | ChunkKind::Returned | ChunkKind::HugeDeferred => false,
     }
 }
 
 fn huge_has(header: &Header, memory: Memory, start: u32, address: u32) -> bool {
-    let bytes = u64::from(header.chunks.run_chunks(start).get()) * u64::from(CHUNK_BYTES);
+    let bytes = u64::from(header.central.table.run_chunks(start).get()) * u64::from(CHUNK_BYTES);
     // A run that shrinks at this moment has fewer chunks before it has less padding.
     let padding = u64::from(huge_padding(header, memory, start).get());
     let size = bytes.saturating_sub(padding);

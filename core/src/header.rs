@@ -7,7 +7,7 @@ use crate::cache::slots::Slots;
 use crate::cache::transfer::Transfer;
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::error::Busy;
-use crate::heap::block_map::{ChunkTable, MAP_ORDER};
+use crate::heap::block_map::MAP_ORDER;
 use crate::heap::central::{Central, Heap};
 use crate::lock::{Owner, Patience};
 use crate::order::block_bytes;
@@ -36,9 +36,9 @@ pub(crate) struct Header {
     /// In checking mode, address of a word a chunk of the memory: of a huge run that starts there,
     /// how many of its bytes nobody asked for.
     pub(crate) huge_padding: PlainU32,
-    pub(crate) central: Central,
     pub(crate) transfers: [Transfer; MAX_CACHED_ORDERS as usize],
-    pub(crate) chunks: ChunkTable,
+    /// Last, since it ends in the chunk table, most of which no reader needs.
+    pub(crate) central: Central,
 }
 
 /// [`Config`] as it stands in memory.
@@ -83,17 +83,15 @@ impl SharedConfig {
 
 impl Header {
     /// Takes the heap lock, and frees what was deferred.
+    #[inline]
     pub(crate) fn heap(
         &self,
         source: &impl ChunkSource,
         owner: Owner,
         patience: Patience,
     ) -> Result<Heap<'_>, Busy> {
-        // SAFETY: heap and chunk table are parts of one header, which lies in the source's memory.
-        let mut heap = unsafe {
-            self.central
-                .lock(&self.chunks, source.memory(), owner, patience)
-        }?;
+        // SAFETY: the header lies in the source's memory.
+        let mut heap = unsafe { self.central.lock(source.memory(), owner, patience) }?;
         heap.drain_deferred(source);
         Ok(heap)
     }

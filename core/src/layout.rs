@@ -46,6 +46,8 @@ layout! {
     /// Orders that can be cached.
     max_cached_orders = MAX_CACHED_ORDERS;
 
+    /// Bytes of the header, from its start, that hold every word of it that is named here.
+    header_read_bytes = offset_of!(Header, central.table) + ChunkTable::KINDS_OFFSET + MAX_CHUNKS;
     /// In the header: the word that says that an arena is there, written last when it is made.
     header_magic = offset_of!(Header, magic);
     /// That word.
@@ -61,7 +63,7 @@ layout! {
     /// In the header: slots made, the first entries of the directory.
     header_slots_made = offset_of!(Header, slots.made);
     /// In the header: one byte a chunk of the memory, which says what the chunk is to the arena.
-    header_chunk_kinds = offset_of!(Header, chunks) + ChunkTable::KINDS_OFFSET;
+    header_chunk_kinds = offset_of!(Header, central.table) + ChunkTable::KINDS_OFFSET;
     /// A chunk's byte: cut into blocks.
     chunk_kind_blocks = ChunkKind::Blocks;
     /// A chunk's byte: the first of a huge block.
@@ -146,3 +148,9 @@ layout! {
     /// In a traffic record: blocks freed one at a time.
     traffic_direct_frees = offset_of!(Traffic, direct_frees);
 }
+
+// The chunk kinds are the last word of the header that is named.
+const _: () = assert!(
+    Layout::CURRENT.header_transfers < Layout::CURRENT.header_chunk_kinds
+        && Layout::CURRENT.header_heap_locks < Layout::CURRENT.header_chunk_kinds
+);

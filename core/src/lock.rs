@@ -172,7 +172,9 @@ impl Lock {
         }
     }
 
-    fn unlock(&self) {
+    /// Lets go of the lock, which the caller holds.
+    #[inline]
+    pub(crate) fn unlock(&self) {
         if self.word.swap(0, Ordering::Release) & WAITERS != 0 {
             parking::wake_one(self);
         }

@@ -337,7 +337,7 @@ fn places<'a>(
 
 /// The order that the map has for an object in a quarantine; 0 if it is nothing that could be there.
 fn quarantined_order(header: &Header, memory: Memory, address: u32) -> u32 {
-    let owned = address.is_multiple_of(UNIT_BYTES) && header.chunks.has_map(address);
+    let owned = address.is_multiple_of(UNIT_BYTES) && header.central.table.has_map(address);
     // SAFETY: aligned, and in a chunk of the arena.
     owned
         .then(|| block_order(unsafe { map_byte(memory, address) }.get()))

@@ -14,7 +14,7 @@ use super::block_map::{ChunkKind, ChunkTable, map_byte};
 use super::deferred::Deferred;
 use super::free_list::{FreeLists, FreeNode};
 use crate::error::Busy;
-use crate::lock::{Lock, LockGuard, Owner, Patience};
+use crate::lock::{Lock, Owner, Patience};
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units,
@@ -22,6 +22,7 @@ use crate::order::{
 };
 use crate::source::ChunkSource;
 use crate::sync::{PlainU32, PlainU64};
+use core::mem;
 
 /// The state of the heap. Zeroed memory is an empty one. Everything but the lock and the deferred
 /// list is written only by the lock's holder; watchers may read any word at any time.
@@ -63,14 +64,23 @@ pub(crate) struct Central {
     pub(crate) peak_chunks: PlainU32,
     /// Most units that were ever out of the heap.
     pub(crate) peak_out_units: PlainU32,
+    pub(crate) table: ChunkTable,
 }
 
-/// The heap, locked.
+/// The heap, locked; dropping it lets the lock go.
+///
+/// Two words natively and one on wasm, so that it is handed around in registers: whatever takes a
+/// block from the heap gets one of these first.
 pub(crate) struct Heap<'a> {
     pub(super) central: &'a Central,
-    pub(super) chunks: &'a ChunkTable,
     pub(super) memory: Memory,
-    _guard: LockGuard<'a>,
+}
+
+impl Drop for Heap<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.central.lock.unlock();
+    }
 }
 
 /// A block that was just taken out of the heap.
@@ -86,21 +96,20 @@ impl Central {
     ///
     /// # Safety
     ///
-    /// `chunks` and `memory` are those of the arena that this heap is part of.
+    /// `memory` is that of the arena that this heap is part of.
+    #[inline]
     pub(crate) unsafe fn lock<'a>(
         &'a self,
-        chunks: &'a ChunkTable,
         memory: Memory,
         owner: Owner,
         patience: Patience,
     ) -> Result<Heap<'a>, Busy> {
-        let guard = self.lock.lock(owner, patience)?;
+        // From here on the heap is the guard.
+        mem::forget(self.lock.lock(owner, patience)?);
         self.locks.add(1);
         Ok(Heap {
             central: self,
-            chunks,
             memory,
-            _guard: guard,
         })
     }
 }
@@ -117,7 +126,7 @@ impl<'a> Heap<'a> {
     }
 
     pub(crate) fn chunks(&self) -> &'a ChunkTable {
-        self.chunks
+        &self.central.table
     }
 
     pub(crate) fn memory(&self) -> Memory {
@@ -217,8 +226,17 @@ impl<'a> Heap<'a> {
     }
 
     /// Frees every object on the deferred list: what every holder of the lock does first.
+    #[inline]
     pub(crate) fn drain_deferred(&mut self, source: &impl ChunkSource) {
-        let mut address = self.central.deferred.take_all();
+        let first = self.central.deferred.take_all();
+        if first != 0 {
+            self.free_chain(first, source);
+        }
+    }
+
+    #[cold]
+    fn free_chain(&mut self, first: u32, source: &impl ChunkSource) {
+        let mut address = first;
         while address != 0 {
             // A link stands in freed memory, where a stray write of the program may reach it:
             // what is not a deferred block ends the chain. `verify` names the blocks behind it.
@@ -235,7 +253,7 @@ impl<'a> Heap<'a> {
                     block_units(order)
                 }
                 None => {
-                    let units = self.chunks.run_chunks(address).get() * CHUNK_UNITS;
+                    let units = self.central.table.run_chunks(address).get() * CHUNK_UNITS;
                     // SAFETY: as above.
                     unsafe { self.give_huge(source, address, 0) };
                     units
@@ -250,7 +268,7 @@ impl<'a> Heap<'a> {
     /// The order of the deferred block at `address`, `Some(None)` for a huge one; `None` if there
     /// is no such block.
     fn deferred_order(&self, address: u32) -> Option<Option<u32>> {
-        match self.chunks.kind(address) {
+        match self.central.table.kind(address) {
             ChunkKind::HugeDeferred => address.is_multiple_of(CHUNK_BYTES).then_some(None),
             ChunkKind::Blocks if address.is_multiple_of(UNIT_BYTES) => {
                 // SAFETY: in a chunk of blocks of the arena.
@@ -361,7 +379,7 @@ impl<'a> Heap<'a> {
     /// Adds to the free units of the chunk, and sees it become empty or cease to be; a negative
     /// count wraps.
     fn count_free(&self, address: u32, units: u32) {
-        let of_chunk = self.chunks.free_units(address);
+        let of_chunk = self.central.table.free_units(address);
         let before = of_chunk.get();
         let after = before.wrapping_add(units);
         let usable = self.usable_units();

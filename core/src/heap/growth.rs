@@ -43,8 +43,8 @@ impl Heap<'_> {
         }
         // SAFETY: the chunk is the heap's now, and its map zero.
         unsafe { block_map::begin_chunk(self.memory, chunk) };
-        self.chunks.free_units(chunk).set(0);
-        self.chunks.set_kind(chunk, ChunkKind::Blocks);
+        self.central.table.free_units(chunk).set(0);
+        self.central.table.set_kind(chunk, ChunkKind::Blocks);
         let state = if run.zeroed {
             BlockState::Zeroed
         } else {
@@ -101,7 +101,9 @@ impl Heap<'_> {
     pub(crate) fn trim(&mut self, source: &impl ChunkSource, address: u32) {
         let chunk = chunk_of(address);
         let usable = self.usable_units();
-        if self.chunks.free_units(chunk).get() < usable || self.central.empty_chunks.get() <= 1 {
+        if self.central.table.free_units(chunk).get() < usable
+            || self.central.empty_chunks.get() <= 1
+        {
             return;
         }
         for (offset, order) in self.fresh_blocks() {
@@ -112,7 +114,7 @@ impl Heap<'_> {
         self.central.chunks.sub(1);
         self.central.metadata_units.sub(CHUNK_UNITS - usable);
         self.central.free_units.sub(usable);
-        self.chunks.set_kind(chunk, ChunkKind::Returned);
+        self.central.table.set_kind(chunk, ChunkKind::Returned);
         self.central.releases.add(1);
         // SAFETY: no list and no table knows the chunk any more.
         unsafe { source.release(chunk, 1) };
@@ -126,9 +128,12 @@ impl Heap<'_> {
     /// Nobody uses the arena or anything allocated from it any more.
     pub(crate) unsafe fn dissolve(&mut self, source: &impl ChunkSource, last: u32) {
         let kinds = [ChunkKind::Blocks, ChunkKind::Huge, ChunkKind::HugeRest];
-        for chunk in kinds.into_iter().flat_map(|kind| self.chunks.of_kind(kind)) {
+        for chunk in kinds
+            .into_iter()
+            .flat_map(|kind| self.central.table.of_kind(kind))
+        {
             if chunk != last {
-                self.chunks.set_kind(chunk, ChunkKind::Returned);
+                self.central.table.set_kind(chunk, ChunkKind::Returned);
                 // SAFETY: the caller promises that nothing in the chunk is used.
                 unsafe { source.release(chunk, 1) };
             }

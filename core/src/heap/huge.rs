@@ -16,10 +16,11 @@ impl Heap<'_> {
             return None;
         }
         let run = source.acquire(count)?;
-        self.chunks.run_chunks(run.address).set(count);
-        self.chunks.set_kind(run.address, ChunkKind::Huge);
+        self.central.table.run_chunks(run.address).set(count);
+        self.central.table.set_kind(run.address, ChunkKind::Huge);
         for index in 1..count {
-            self.chunks
+            self.central
+                .table
                 .set_kind(run.address + index * CHUNK_BYTES, ChunkKind::HugeRest);
         }
         self.central.huge_chunks.add(count);
@@ -33,9 +34,9 @@ impl Heap<'_> {
 
     /// The chunks of the huge block at `address`, if one starts there.
     pub(crate) fn huge_chunks(&self, address: u32) -> Option<u32> {
-        let starts =
-            address.is_multiple_of(CHUNK_BYTES) && self.chunks.kind(address) == ChunkKind::Huge;
-        starts.then(|| self.chunks.run_chunks(address).get())
+        let starts = address.is_multiple_of(CHUNK_BYTES)
+            && self.central.table.kind(address) == ChunkKind::Huge;
+        starts.then(|| self.central.table.run_chunks(address).get())
     }
 
     /// Gives back all chunks of the huge block at `address` but the first `keep`.
@@ -44,12 +45,13 @@ impl Heap<'_> {
     ///
     /// A huge block of more than `keep` chunks starts there, and nobody uses what goes.
     pub(crate) unsafe fn give_huge(&mut self, source: &impl ChunkSource, address: u32, keep: u32) {
-        let count = self.chunks.run_chunks(address).get();
+        let count = self.central.table.run_chunks(address).get();
         for index in keep..count {
-            self.chunks
+            self.central
+                .table
                 .set_kind(address + index * CHUNK_BYTES, ChunkKind::Returned);
         }
-        self.chunks.run_chunks(address).set(keep);
+        self.central.table.run_chunks(address).set(keep);
         self.central.huge_chunks.sub(count - keep);
         self.central.releases.add((count - keep).into());
         // SAFETY: the table knows these chunks no more, and the caller says that nobody does.

@@ -21,7 +21,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     pub fn owns(&self, pointer: *const u8) -> bool {
         self.memory.address(pointer).is_some_and(|address| {
             !matches!(
-                self.header.chunks.kind(address),
+                self.header.central.table.kind(address),
                 ChunkKind::Foreign | ChunkKind::Returned
             )
         })
@@ -42,7 +42,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         match block.order {
             Some(order) => block_bytes(order) as usize,
             None => {
-                let chunks = self.header.chunks.run_chunks(block.address).get();
+                let chunks = self.header.central.table.run_chunks(block.address).get();
                 chunks as usize * CHUNK_BYTES as usize
             }
         }
@@ -57,33 +57,66 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// The allocated block at `pointer`, or what else it is.
+    #[inline(always)]
     pub(super) fn check(&self, pointer: *const u8) -> Result<Block, FreeError> {
-        let address = self.memory.address(pointer).ok_or(FreeError::Foreign)?;
-        match self.header.chunks.kind(address) {
-            ChunkKind::Foreign => Err(FreeError::Foreign),
-            ChunkKind::Returned => Err(FreeError::NotAllocated),
-            _ if address % UNIT_BYTES != 0 => Err(FreeError::Unaligned),
-            ChunkKind::Blocks => self.check_mapped(address),
-            ChunkKind::Huge if address.is_multiple_of(CHUNK_BYTES) => Ok(Block {
-                address,
-                order: None,
-            }),
-            ChunkKind::HugeDeferred => Err(FreeError::Deferred),
-            ChunkKind::Huge | ChunkKind::HugeRest => Err(FreeError::Interior),
+        match self.block_at(pointer) {
+            Some(block) => Ok(block),
+            None => Err(self.refuse(pointer)),
         }
     }
 
-    fn check_mapped(&self, address: u32) -> Result<Block, FreeError> {
+    /// The allocated block at `pointer`. What nearly every free asks is answered in place.
+    #[inline(always)]
+    fn block_at(&self, pointer: *const u8) -> Option<Block> {
+        let address = self.memory.address(pointer)?;
+        if !self.header.central.table.has_map(address) {
+            return self.huge_at(address);
+        }
+        if address % UNIT_BYTES != 0 {
+            return None;
+        }
         // SAFETY: the chunk table says that the address lies in a chunk of blocks of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
         let order = allocated_order(byte);
-        if order <= MAX_ORDER {
-            return Ok(Block {
-                address,
-                order: Some(order),
-            });
+        (order <= MAX_ORDER).then_some(Block {
+            address,
+            order: Some(order),
+        })
+    }
+
+    #[cold]
+    fn huge_at(&self, address: u32) -> Option<Block> {
+        let starts = address.is_multiple_of(CHUNK_BYTES)
+            && self.header.central.table.kind(address) == ChunkKind::Huge;
+        starts.then_some(Block {
+            address,
+            order: None,
+        })
+    }
+
+    /// What a pointer is that is no allocated block.
+    #[cold]
+    fn refuse(&self, pointer: *const u8) -> FreeError {
+        let Some(address) = self.memory.address(pointer) else {
+            return FreeError::Foreign;
+        };
+        match self.header.central.table.kind(address) {
+            ChunkKind::Foreign => FreeError::Foreign,
+            ChunkKind::Returned => FreeError::NotAllocated,
+            _ if address % UNIT_BYTES != 0 => FreeError::Unaligned,
+            ChunkKind::Blocks => self.refuse_mapped(address),
+            ChunkKind::HugeDeferred => FreeError::Deferred,
+            // A whole huge block that was allocated a moment ago is being freed by another worker.
+            ChunkKind::Huge if address.is_multiple_of(CHUNK_BYTES) => FreeError::NotAllocated,
+            ChunkKind::Huge | ChunkKind::HugeRest => FreeError::Interior,
         }
-        Err(match block_state(byte) {
+    }
+
+    /// Why an aligned address in a chunk of blocks, where no allocated block starts, is refused.
+    fn refuse_mapped(&self, address: u32) -> FreeError {
+        // SAFETY: the chunk table says that the address lies in a chunk of blocks of the arena.
+        let byte = unsafe { map_byte(self.memory, address) }.get();
+        match block_state(byte) {
             // SAFETY: as above.
             BlockState::Interior => match unsafe { enclosing_block(self.memory, address) } {
                 // Only a live block makes it an interior pointer.
@@ -92,7 +125,7 @@ impl<S: ChunkSource> Worker<'_, S> {
                 None => FreeError::NotAllocated,
             },
             state => refusal(state),
-        })
+        }
     }
 }
 

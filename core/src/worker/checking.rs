@@ -155,7 +155,11 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             None => {
                 let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
-                let claimed = self.header.chunks.exchange_kind(block.address, from, to);
+                let claimed = self
+                    .header
+                    .central
+                    .table
+                    .exchange_kind(block.address, from, to);
                 (claimed, FreeError::NotAllocated)
             }
         };

@@ -343,9 +343,10 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             None => {
                 self.header
-                    .chunks
+                    .central
+                    .table
                     .set_kind(address, ChunkKind::HugeDeferred);
-                self.header.chunks.run_chunks(address).get() * CHUNK_UNITS
+                self.header.central.table.run_chunks(address).get() * CHUNK_UNITS
             }
         };
         self.header.central.deferred.push(address, units, |next| {

@@ -196,7 +196,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     #[inline(always)]
     fn push(&self, pointer: *mut u8) -> bool {
         if let Some(address) = self.memory.address(pointer)
-            && self.header.chunks.has_map(address)
+            && self.header.central.table.has_map(address)
             && address % UNIT_BYTES == 0
         {
             // SAFETY: the chunk table says that the address lies in a chunk of the arena.

@@ -141,7 +141,7 @@ class Region {
   }
 }
 
-const HEADER_BYTES = layout.headerChunkKinds + layout.maxChunks;
+const HEADER_BYTES = layout.headerReadBytes;
 const SLOT_BYTES = Math.max(
   layout.slotAttached + 4,
   layout.slotNumber + 4,
