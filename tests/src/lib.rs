@@ -12,7 +12,7 @@
 //! | the same with `WARENA_SOAK=N` in the environment | N times the rounds of every test that counts rounds, and N times the scripts of the model |
 //! | `cargo run --release -p warena-tests --bin soak -- 1_000_000_000` | minutes: so many random operations on one thread, and as many on four |
 //! | `cargo xtask test tsan` | three minutes at first, one and a half later: the threads' tests under ThreadSanitizer |
-//! | `cargo xtask test fuzz` | half a minute and the build: the model on a fuzzer's scripts |
+//! | `cargo xtask test fuzz` | a minute and the build: the model on a fuzzer's scripts |
 
 mod exchange;
 pub mod model;

@@ -33,8 +33,8 @@ cargo xtask web [--port N] [--no-open]
 cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
     runs these suites of tests; all of these when none is named
 cargo xtask test tsan|fuzz
-    the threads' tests under ThreadSanitizer; half a minute of fuzzing, which also belongs to all
-    where a nightly toolchain and cargo-fuzz are there already
+    the threads' tests under ThreadSanitizer; a minute of fuzzing, which also belongs to all where
+    there is a nightly toolchain
 cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
     the benchmarks, natively or as WebAssembly in Node
 cargo xtask pack

@@ -118,7 +118,7 @@ fn loom(_: &Machine) -> Result<Vec<Command>> {
     Ok(commands)
 }
 
-/// Half a minute from the committed corpus on. What is found beyond it is kept below the target
+/// A minute from the committed corpus on. What is found beyond it is kept below the target
 /// folder; a script that fails, in `tests/fuzz/artifacts`.
 fn fuzz(machine: &Machine) -> Result<Vec<Command>> {
     let tool = CargoTool::Fuzz.folder(machine.pins())?;
@@ -137,7 +137,7 @@ fn fuzz(machine: &Machine) -> Result<Vec<Command>> {
         .arg("script")
         .arg(found)
         .arg("tests/fuzz/corpus/script")
-        .args(["--", "-max_total_time=30", "-max_len=1024"])
+        .args(["--", "-max_total_time=60", "-max_len=1024"])
         .current_dir(workspace::root())
         .env("RUSTUP_TOOLCHAIN", nightly)
         .env_remove("RUSTC_BOOTSTRAP")
