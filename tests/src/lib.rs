@@ -14,6 +14,11 @@
 //! | `cargo xtask test tsan` | three minutes at first, one and a half later: the threads' tests under ThreadSanitizer |
 //! | `cargo xtask test fuzz` | a minute and the build: the model on a fuzzer's scripts |
 
+/// The README's example, compiled and run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
 mod exchange;
 pub mod model;
 mod object;
