@@ -16,6 +16,7 @@ use crate::lock::{Context, Owner};
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, MAX_CHUNKS, order_of};
 use crate::slot_stats::SlotStats;
+use crate::snapshot::{self, SeenBlock};
 use crate::source::ChunkSource;
 use crate::stats::Stats;
 use crate::verify;
@@ -161,6 +162,11 @@ impl<S: ChunkSource> Arena<S> {
         let mut slots = self.header().slots.iter(self.memory);
         let slot = slots.nth(slot as usize)?;
         Some(SlotStats::sample(slot, self.memory))
+    }
+
+    /// Every block of the arena, huge ones last: a sample while workers run. Locks nothing.
+    pub fn snapshot(&self) -> impl Iterator<Item = SeenBlock> {
+        snapshot::blocks(self.header(), self.memory)
     }
 
     /// Proves that the arena is in order, or names the first block that is not. Exact when no

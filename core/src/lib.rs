@@ -45,6 +45,7 @@ mod memory;
 mod order;
 mod order_stats;
 mod slot_stats;
+mod snapshot;
 mod source;
 mod stats;
 mod sync;
@@ -67,6 +68,7 @@ pub use memory::Memory;
 pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
 pub use order_stats::OrderStats;
 pub use slot_stats::SlotStats;
+pub use snapshot::SeenBlock;
 #[cfg(not(target_family = "wasm"))]
 pub use source::MappedMemory;
 #[cfg(target_family = "wasm")]

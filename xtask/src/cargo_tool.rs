@@ -99,7 +99,7 @@ impl CargoTool {
             seconds,
             log: self.package().to_owned(),
             commands: vec![install(&["--locked"])],
-            // A registry that lags behind crates.io may lack a version of the tool's lock file.
+            // A mirror that lags behind may lack a version that the tool's lock file names.
             otherwise: Some(install(&[])),
         })
     }

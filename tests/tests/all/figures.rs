@@ -3,7 +3,10 @@
 //! way at that moment.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use warena::{Arena, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Rounding, Stats};
+use warena::{
+    Arena, BlockState, CHUNK_BYTES, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Rounding,
+    SeenBlock, Stats,
+};
 use warena_tests::{
     CONFIGS, Extent, Object, Rng, arena, block_bytes, free_blocks, prove, prove_idle, soak,
 };
@@ -235,4 +238,50 @@ fn rates_fragmentation_and_peaks_follow_from_what_was_done() {
     );
     assert_eq!(stats.peak_out_bytes, (3 << 20) + 1024);
     prove_idle(&arena);
+}
+
+/// Bytes of the blocks that a snapshot sees, those in the wanted states.
+fn seen<S: ChunkSource>(arena: &Arena<S>, wanted: &[BlockState]) -> u64 {
+    arena
+        .snapshot()
+        .filter(|block| wanted.contains(&block.state))
+        .map(|block| block.bytes)
+        .sum()
+}
+
+#[test]
+fn a_snapshot_sees_every_block_as_the_figures_do() {
+    let memory = MappedMemory::new(64 << 20).unwrap();
+    for (_, config) in CONFIGS {
+        let arena = arena(&memory, config);
+        let worker = arena.attach().unwrap();
+        let mut rng = Rng::new(7);
+        let mut objects: Vec<_> = (0..500)
+            .map(|step| Object::alloc(&worker, rng.size(14), step, Extent::Ends).unwrap())
+            .collect();
+        objects.push(Object::alloc(&worker, 3 << 20, 1, Extent::Ends).unwrap());
+        objects
+            .drain(100..300)
+            .for_each(|object| object.free(&worker));
+        let stats = arena.stats();
+        let parts: [(&[BlockState], u64); 5] = [
+            (&[BlockState::Free, BlockState::Zeroed], stats.free_bytes),
+            (&[BlockState::Allocated], stats.allocated_bytes),
+            (&[BlockState::Cached], stats.cached_bytes),
+            (&[BlockState::InTransfer], stats.in_transfer_bytes),
+            (&[BlockState::Metadata], stats.metadata_bytes),
+        ];
+        for (states, bytes) in parts {
+            assert_eq!(seen(&arena, states), bytes, "{states:?}");
+        }
+        let aligned = |block: SeenBlock| {
+            u64::from(block.address).is_multiple_of(block.bytes.min(CHUNK_BYTES.into()))
+        };
+        assert!(arena.snapshot().all(aligned));
+        objects.into_iter().for_each(|object| object.free(&worker));
+        drop(worker);
+        prove_idle(&arena);
+        // SAFETY: nothing is attached or allocated.
+        unsafe { arena.destroy() }.unwrap();
+    }
 }
