@@ -6,13 +6,14 @@
 //!
 //! [`open`]: Arena::open
 
+use crate::agent::Agent;
 use crate::check::{self, CheckError};
 use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::{ArenaError, AttachError, Busy};
 use crate::header::{HEADER_OFFSET, Header, LAYOUT_VERSION, MAGIC};
 use crate::heap::central::Heap;
-use crate::lock::{Context, Owner};
+use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, MAX_CHUNKS, order_of};
 use crate::slot_stats::SlotStats;
@@ -215,7 +216,7 @@ impl<S: ChunkSource> Arena<S> {
 
     fn heap(&self) -> Result<Heap<'_>, Busy> {
         self.header()
-            .heap(&self.source, Owner::ARENA, self.context.into())
+            .heap(&self.source, Agent::current(), self.context.into())
     }
 
     pub(crate) fn header(&self) -> &Header {

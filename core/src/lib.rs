@@ -24,13 +24,14 @@
 //! | front | `cache` | a slot's stacks, the transfer caches |
 //! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
-//! | ground | `order`, `memory`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
+//! | ground | `order`, `memory`, `agent`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
 #![no_std]
 #![cfg_attr(
     all(target_family = "wasm", target_feature = "atomics"),
-    feature(stdarch_wasm_atomic_wait)
+    feature(stdarch_wasm_atomic_wait, thread_local)
 )]
 
+mod agent;
 mod arena;
 mod cache;
 mod check;
@@ -53,6 +54,9 @@ mod verify;
 mod violation;
 mod worker;
 
+pub use agent::agent_number;
+#[cfg(all(target_family = "wasm", target_feature = "atomics"))]
+pub use agent::{AgentWords, become_agent, has_thread_local_data};
 pub use arena::Arena;
 pub use check::CheckError;
 pub use config::{

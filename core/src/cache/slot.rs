@@ -22,7 +22,7 @@ pub(crate) struct Slot {
     pub(crate) header: SettledU32,
     /// The slot's number, from 0.
     pub(crate) number: PlainU32,
-    /// 1 while a worker sits here.
+    /// The number of the agent whose worker sits here; 0: nobody.
     pub(crate) attached: PlainU32,
     /// 1 if that worker may wait.
     pub(crate) may_wait: PlainU32,

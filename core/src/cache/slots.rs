@@ -5,6 +5,7 @@
 //! any time.
 
 use super::slot::Slot;
+use crate::agent::Agent;
 use crate::config::Config;
 use crate::error::AttachError;
 use crate::heap::central::Heap;
@@ -55,7 +56,7 @@ impl Slots {
         let slot = unsafe { heap.memory().at::<Slot>(address) };
         self.first_free.set(slot.next_free.get());
         slot.may_wait.set((context == Context::MayWait).into());
-        slot.attached.set(1);
+        slot.attached.set(Agent::current().number());
         Ok(address)
     }
 
@@ -100,8 +101,9 @@ impl Slots {
 
 #[cfg(all(test, loom))]
 mod model {
+    use crate::agent::Agent;
     use crate::heap::deferred::Deferred;
-    use crate::lock::{Lock, Owner, Patience};
+    use crate::lock::{Lock, Patience};
     use crate::sync::PlainU32;
     use loom::sync::Arc;
 
@@ -137,8 +139,8 @@ mod model {
         }
 
         /// A detach: flushes the cache, and gives the seat up, in one holding of the lock.
-        fn detach(&self, owner: Owner) {
-            let guard = self.lock.lock(owner, Patience::Wait);
+        fn detach(&self, agent: Agent) {
+            let guard = self.lock.lock(agent, Patience::Wait);
             assert!(guard.is_ok());
             self.drain();
             self.put(self.cached.get());
@@ -148,7 +150,7 @@ mod model {
 
         /// An attach that takes the seat if it is free, and fills its cache behind the lock.
         fn attach(&self) {
-            let guard = self.lock.lock(Owner::ARENA, Patience::Wait);
+            let guard = self.lock.lock(Agent::numbered(9), Patience::Wait);
             assert!(guard.is_ok());
             self.drain();
             if self.seat_is_free.get() == 0 {
@@ -163,8 +165,8 @@ mod model {
         }
 
         /// A free that tries for the lock once, and defers its object else.
-        fn free_nowait(&self, owner: Owner, object: u32) {
-            match self.lock.lock(owner, Patience::Try) {
+        fn free_nowait(&self, agent: Agent, object: u32) {
+            match self.lock.lock(agent, Patience::Try) {
                 Ok(_guard) => {
                     self.drain();
                     self.put(1 << object);
@@ -194,8 +196,8 @@ mod model {
             });
             let (leaver, freer) = (shared.clone(), shared.clone());
             let threads = [
-                loom::thread::spawn(move || leaver.detach(Owner::slot(0))),
-                loom::thread::spawn(move || freer.free_nowait(Owner::slot(1), 2)),
+                loom::thread::spawn(move || leaver.detach(Agent::numbered(7))),
+                loom::thread::spawn(move || freer.free_nowait(Agent::numbered(8), 2)),
             ];
             shared.attach();
             for thread in threads {

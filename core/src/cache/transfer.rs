@@ -9,8 +9,9 @@
 //! which the count is read again. The array is touched by the lock's holder alone, and the lock
 //! orders one holder's stores before the next one's loads.
 
+use crate::agent::Agent;
 use crate::error::Busy;
-use crate::lock::{Lock, Owner, Patience};
+use crate::lock::{Lock, Patience};
 use crate::memory::Memory;
 use crate::sync::PlainU32;
 
@@ -44,14 +45,14 @@ impl Transfer {
         &self,
         entries: &[PlainU32],
         batch: &[PlainU32],
-        owner: Owner,
+        agent: Agent,
         mark: impl Fn(u32),
     ) -> bool {
         let room = |count: u32| entries.len() - count as usize >= batch.len();
         if !room(self.count.get()) {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(owner) else {
+        let Ok(_guard) = self.lock.lock_soon(agent) else {
             return false;
         };
         let count = self.count.get();
@@ -72,14 +73,14 @@ impl Transfer {
         &self,
         entries: &[PlainU32],
         batch: &[PlainU32],
-        owner: Owner,
+        agent: Agent,
         mark: impl Fn(u32),
     ) -> bool {
         let wanted = batch.len() as u32;
         if self.count.get() < wanted {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(owner) else {
+        let Ok(_guard) = self.lock.lock_soon(agent) else {
             return false;
         };
         let Some(left) = self.count.get().checked_sub(wanted) else {
@@ -99,10 +100,10 @@ impl Transfer {
         &self,
         entries: &[PlainU32],
         objects: &mut [u32],
-        owner: Owner,
+        agent: Agent,
         patience: Patience,
     ) -> Result<usize, Busy> {
-        let _guard = self.lock.lock(owner, patience)?;
+        let _guard = self.lock.lock(agent, patience)?;
         let count = self.count.get() as usize;
         let taken = count.min(objects.len());
         for (to, from) in objects.iter_mut().zip(&entries[count - taken..count]) {
@@ -150,14 +151,14 @@ mod model {
                         let mine = words([0; BATCH]);
                         shared
                             .0
-                            .take(&shared.1, &mine, Owner::slot(number), |_| ())
+                            .take(&shared.1, &mine, Agent::numbered(number), |_| ())
                             .then(|| values(&mine))
                     })
                 })
                 .collect();
             let put = shared
                 .0
-                .put(&shared.1, &words([16, 32]), Owner::slot(0), |_| ());
+                .put(&shared.1, &words([16, 32]), Agent::numbered(7), |_| ());
             let taken: Vec<_> = takers
                 .into_iter()
                 .filter_map(|taker| taker.join().unwrap())
@@ -185,11 +186,11 @@ mod model {
             let putter = loom::thread::spawn(move || {
                 other
                     .0
-                    .put(&other.1, &words([16, 32]), Owner::slot(1), |_| ())
+                    .put(&other.1, &words([16, 32]), Agent::numbered(8), |_| ())
             });
             let mine = shared
                 .0
-                .put(&shared.1, &words([48, 64]), Owner::slot(0), |_| ());
+                .put(&shared.1, &words([48, 64]), Agent::numbered(7), |_| ());
             let theirs = putter.join().unwrap();
             assert!(!(mine && theirs));
             assert_eq!(

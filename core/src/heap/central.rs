@@ -13,8 +13,9 @@ use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
 use super::block_map::{ChunkKind, ChunkTable, map_byte};
 use super::deferred::Deferred;
 use super::free_list::{FreeLists, FreeNode};
+use crate::agent::Agent;
 use crate::error::Busy;
-use crate::lock::{Lock, Owner, Patience};
+use crate::lock::{Lock, Patience};
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units,
@@ -101,11 +102,11 @@ impl Central {
     pub(crate) unsafe fn lock<'a>(
         &'a self,
         memory: Memory,
-        owner: Owner,
+        agent: Agent,
         patience: Patience,
     ) -> Result<Heap<'a>, Busy> {
         // From here on the heap is the guard.
-        mem::forget(self.lock.lock(owner, patience)?);
+        mem::forget(self.lock.lock(agent, patience)?);
         self.locks.add(1);
         Ok(Heap {
             central: self,

@@ -3,6 +3,7 @@
 
 use super::check::Block;
 use super::{Worker, clamp};
+use crate::agent::Agent;
 use crate::cache::lifo::Lifo;
 use crate::error::{AllocError, Busy, FreeError};
 use crate::heap::block::BlockState;
@@ -177,7 +178,12 @@ impl<S: ChunkSource> Worker<'_, S> {
         let batch = &entries[..self.header.config.batch.get() as usize];
         let transfer = &self.header.transfers[order as usize];
         let cached = |address| self.mark(address, BlockState::Cached, order);
-        let filled = if transfer.take(transfer.entries(self.memory), batch, self.owner(), cached) {
+        let filled = if transfer.take(
+            transfer.entries(self.memory),
+            batch,
+            Agent::current(),
+            cached,
+        ) {
             traffic.refills_from_transfer.add(1);
             batch.len() as u32
         } else {
@@ -250,7 +256,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         let transfer = &self.header.transfers[order as usize];
         let in_transfer = |address| self.mark(address, BlockState::InTransfer, order);
         let entries = transfer.entries(self.memory);
-        if transfer.put(entries, objects, self.owner(), in_transfer) {
+        if transfer.put(entries, objects, Agent::current(), in_transfer) {
             traffic.spills_to_transfer.add(1);
             traffic.objects_out.add(batch.into());
             lifo.set_fill(left);
@@ -297,8 +303,12 @@ impl<S: ChunkSource> Worker<'_, S> {
                 const AT_ONCE: usize = 64;
                 let mut objects = [0; AT_ONCE];
                 let mut heap = self.heap(effort.patience)?;
-                let taken =
-                    transfer.take_up_to(entries, &mut objects, self.owner(), effort.patience)?;
+                let taken = transfer.take_up_to(
+                    entries,
+                    &mut objects,
+                    Agent::current(),
+                    effort.patience,
+                )?;
                 for &address in &objects[..taken] {
                     self.give(&mut heap, address, order);
                 }

@@ -38,6 +38,7 @@ mod checking;
 mod miss;
 mod shape;
 
+use crate::agent::Agent;
 use crate::cache::slot::Slot;
 use crate::config::MAX_CACHED_ORDERS;
 use crate::error::{AllocError, Busy, FreeError};
@@ -45,7 +46,7 @@ use crate::header::Header;
 use crate::heap::block::{BlockState, allocated_order, block_byte};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
-use crate::lock::{Owner, Patience};
+use crate::lock::Patience;
 use crate::memory::Memory;
 use crate::order::{UNIT_BYTES, order_of};
 use crate::source::ChunkSource;
@@ -249,11 +250,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     }
 
     fn heap(&self, patience: Patience) -> Result<Heap<'a>, Busy> {
-        self.header.heap(self.source, self.owner(), patience)
-    }
-
-    fn owner(&self) -> Owner {
-        Owner::slot(self.slot.number.get())
+        self.header.heap(self.source, Agent::current(), patience)
     }
 
     fn slot_address(&self) -> u32 {
