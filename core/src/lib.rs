@@ -37,6 +37,10 @@ mod cache;
 mod check;
 mod config;
 mod damage;
+#[cfg(feature = "death")]
+pub mod death;
+#[cfg(not(feature = "death"))]
+mod death;
 mod error;
 mod header;
 mod heap;

@@ -225,11 +225,11 @@ mod parking {
     }
 
     pub(super) fn wake_one(lock: &Lock) {
-        atomic_wait::wake_one(&lock.word);
+        atomic_wait::wake_one(lock.word.as_ptr().cast_const().cast());
     }
 
     pub(super) fn wake_all(lock: &Lock) {
-        atomic_wait::wake_all(&lock.word);
+        atomic_wait::wake_all(lock.word.as_ptr().cast_const().cast());
     }
 }
 

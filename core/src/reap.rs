@@ -32,6 +32,7 @@ use crate::header::Header;
 use crate::heap::block::{BlockState, block_byte, block_order, block_state};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
+use crate::heap::poison::{self, PADDING};
 use crate::heap::shadow::{self, SHADOW_OFFSET};
 use crate::lock::Patience;
 use crate::memory::Memory;
@@ -285,7 +286,25 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
                 self.give(heap, address, order);
             }
         }
+        self.poison_padding(checked.resizing.get());
         checked.forget();
+    }
+
+    /// Poisons what nobody asked for of an object that was being resized.
+    fn poison_padding(&self, address: u32) {
+        if !self.header.central.table.has_map(address) {
+            return;
+        }
+        // SAFETY: in a chunk of blocks of the arena, each of which has a shadow map in this mode; an
+        // object in the hands of the dead.
+        unsafe {
+            let byte = map_byte(self.memory, address).get();
+            if block_state(byte) == BlockState::Allocated {
+                let order = block_order(byte);
+                let padding = shadow::size(self.memory, address, order)..block_bytes(order);
+                poison::fill(self.memory, address, padding, PADDING);
+            }
+        }
     }
 
     /// Whether some byte of the block at `address` counts as asked for.

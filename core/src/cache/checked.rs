@@ -32,6 +32,8 @@ pub(crate) struct Checked {
     pub(crate) claimed: PlainU32,
     /// The object that is between the quarantine and the place behind it, or 0.
     pub(crate) leaving: PlainU32,
+    /// The object that the worker is resizing, or 0: its padding is not all poisoned.
+    pub(crate) resizing: PlainU32,
     /// Bytes that were asked for here less those that were freed here. Wraps: what one worker
     /// allocates another frees, so only the sum over all slots means something.
     pub(crate) requested: PlainU64,
@@ -104,7 +106,8 @@ impl Checked {
 
     /// Forgets what the quarantine held and the worker was freeing: it is the heap's.
     pub(crate) fn forget(&self) {
-        for word in [&self.claiming, &self.claimed, &self.leaving] {
+        let words = [&self.claiming, &self.claimed, &self.leaving, &self.resizing];
+        for word in words {
             word.set(0);
         }
         self.quarantine.clear();

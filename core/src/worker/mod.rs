@@ -276,6 +276,11 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
 
 impl<S: ChunkSource> Drop for Worker<'_, S> {
     fn drop(&mut self) {
+        // What is killed runs no destructor.
+        #[cfg(all(feature = "death", not(target_family = "wasm")))]
+        if crate::death::is_over() {
+            return;
+        }
         // A context that may not wait can find the lock busy: the slot then stays attached, with
         // what it caches, until somebody reaps it. Nothing is lost, and `detach` reports it.
         let _ = self.detach_slot();
