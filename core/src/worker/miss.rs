@@ -358,7 +358,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             self.let_go(address);
         };
-        self.slot.defer(address, units, mark, || {
+        self.slot.deferring.defer(address, units, mark, || {
             central.deferred.push(address, |next| {
                 // SAFETY: the block was allocated, is freed by this call, and is at least 16 bytes.
                 unsafe { self.memory.at::<PlainU32>(address) }.set(next);
