@@ -4,6 +4,7 @@
 //! both and hands them back. `may_wait` says whether the calling agent may block, which the
 //! package asks the engine about once.
 
+use crate::arenas;
 use crate::refusal::Refusal;
 use std::mem::ManuallyDrop;
 use warena::{Arena, ArenaError, Config, Context, WasmMemory, Worker};
@@ -57,9 +58,9 @@ pub fn create(
         max_chunks,
         ..Config::DEFAULT
     };
-    Arena::create(WasmMemory, config, context(may_wait))
-        .map(|arena| arena.address())
-        .map_err(|error| Refusal::from(error).into())
+    let arena = Arena::create(WasmMemory, config, context(may_wait)).map_err(Refusal::from)?;
+    arenas::enter(arena.address());
+    Ok(arena.address())
 }
 
 /// Takes a slot for the calling agent; its seat.

@@ -6,6 +6,8 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | [`agents`] | the agents of this memory: who is started, and whose turn it is |
+//! | [`arenas`] | the arenas of this memory |
 //! | [`arena`] | make an arena and grow it, take and give up a seat, figures, proof |
 //! | [`object`] | allocate, resize, free one object; ask about one |
 //! | [`bulk`] | allocate and free many at once |
@@ -21,7 +23,9 @@ compile_error!(
     "the bindings need the threads build: cargo --config .cargo/threads.toml, as `cargo xtask pack` does"
 );
 
+pub mod agents;
 pub mod arena;
+pub mod arenas;
 pub mod bulk;
 pub mod facts;
 pub mod object;
