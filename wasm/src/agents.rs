@@ -32,13 +32,15 @@ struct Record {
 }
 
 impl Record {
-    const FREE: Self = Self {
-        agent: AtomicU32::new(0),
-        life: AtomicU32::new(0),
-        parent: AtomicU32::new(0),
-        stack: AtomicU32::new(0),
-        thread_local_data: AtomicU32::new(0),
-    };
+    const fn free() -> Self {
+        Self {
+            agent: AtomicU32::new(0),
+            life: AtomicU32::new(0),
+            parent: AtomicU32::new(0),
+            stack: AtomicU32::new(0),
+            thread_local_data: AtomicU32::new(0),
+        }
+    }
 }
 
 /// All of it, in one static so that one address is enough.
@@ -60,7 +62,7 @@ static TABLE: Table = Table {
     changes: AtomicU32::new(0),
     beat: AtomicU32::new(0),
     used: AtomicU32::new(0),
-    records: [Record::FREE; MAX_AGENTS],
+    records: [const { Record::free() }; MAX_AGENTS],
 };
 
 /// Where these words are: addresses, and byte offsets in a record.

@@ -21,7 +21,7 @@ fn context(may_wait: bool) -> Context {
 /// # Safety
 ///
 /// As [`Arena::open`].
-unsafe fn open(header: u32, may_wait: bool) -> Result<Arena<WasmMemory>, ArenaError> {
+pub(crate) unsafe fn open(header: u32, may_wait: bool) -> Result<Arena<WasmMemory>, ArenaError> {
     // SAFETY: the caller's promise is the same.
     unsafe { Arena::open(WasmMemory, header, context(may_wait)) }
 }
@@ -85,6 +85,17 @@ pub unsafe fn attach(header: u32, may_wait: bool) -> Result<u32, JsValue> {
 pub unsafe fn slot_number(seat: u32) -> u32 {
     // SAFETY: the caller promises its own attached seat.
     unsafe { worker(seat) }.slot()
+}
+
+/// Says anew whether the calling agent may wait for locks in a seat of its own.
+///
+/// # Safety
+///
+/// The seat was returned by [`attach`] to this agent, and not given up since.
+#[wasm_bindgen]
+pub unsafe fn set_may_wait(seat: u32, may_wait: bool) {
+    // SAFETY: the caller promises its own attached seat.
+    unsafe { worker(seat) }.set_context(context(may_wait));
 }
 
 /// Fills the seat's cache until the next `count` allocations of `bytes` are hits.

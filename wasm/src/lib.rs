@@ -11,6 +11,7 @@
 //! | [`arena`] | make an arena and grow it, take and give up a seat, figures, proof |
 //! | [`object`] | allocate, resize, free one object; ask about one |
 //! | [`bulk`] | allocate and free many at once |
+//! | [`reap`] | take in what an agent that has ended left |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
@@ -29,5 +30,6 @@ pub mod arenas;
 pub mod bulk;
 pub mod facts;
 pub mod object;
+pub mod reap;
 pub mod refusal;
 pub mod thread;

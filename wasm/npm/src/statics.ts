@@ -12,6 +12,8 @@ const LOOK = 5;
 /** @internal */
 export class Statics {
   readonly #words: Int32Array;
+  /** A word that nobody else knows, and so nobody wakes from. */
+  readonly #private = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(memory: WebAssembly.Memory) {
     // Static memory is there from the start, so this view never needs to be made again.
@@ -46,6 +48,11 @@ export class Statics {
     Atomics.wait(this.#words, address / 4, value | 0, milliseconds);
   }
 
+  /** Blocks this agent, which may, for some milliseconds. */
+  sleep(milliseconds: number): void {
+    Atomics.wait(this.#private, 0, 0, milliseconds);
+  }
+
   /** Resolves when a word may have changed, or after some milliseconds. Blocks nobody. */
   async changed(address: number, value: number, milliseconds: number): Promise<void> {
     if (!('waitAsync' in Atomics)) {
@@ -57,11 +64,13 @@ export class Statics {
       return;
     }
     // In Node such a wait alone would not keep the process, and the caller's promise would be lost.
-    const kept = 'setTimeout' in globalThis ? setTimeout(() => {}, milliseconds) : undefined;
+    const kept = 'setInterval' in globalThis ? setInterval(() => {}, milliseconds) : undefined;
     try {
       await wait.value;
     } finally {
-      clearTimeout(kept);
+      if (kept !== undefined) {
+        clearInterval(kept);
+      }
     }
   }
 }
