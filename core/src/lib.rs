@@ -19,6 +19,7 @@
 //!
 //! | layer | modules | what it is |
 //! | --- | --- | --- |
+//! | program | `Global` | a program's heap, a seat for each thread |
 //! | handles | [`Arena`], [`Worker`] | every public call |
 //! | whole | `header`, `stats`, `verify`, `check`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
@@ -38,6 +39,8 @@ mod check;
 mod config;
 mod damage;
 mod error;
+#[cfg(not(loom))]
+mod global;
 mod header;
 mod heap;
 mod layout;
@@ -64,6 +67,8 @@ pub use config::{
 };
 pub use damage::{Damage, DamageKind};
 pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError};
+#[cfg(not(loom))]
+pub use global::Global;
 pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};
 pub use layout::Layout;

@@ -1,0 +1,323 @@
+//! Warena as a program's `#[global_allocator]`: one heap for the program, or on wasm the memory.
+//!
+//! ```text
+//!   Box::new ─▶ this agent's seat: hit ─────────────────────────────▶ object      inlined
+//!                  │ no seat, or no hit
+//!                  ▼
+//!               seat, taken at the second call ─▶ refill, heap, growth ─▶ object   one cold call
+//!                  │ no seat yet, or none any more     │ the heap stays locked
+//!                  ▼                                   ▼
+//!               standing seat: straight to the heap    another arena
+//! ```
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | this one | the calls of [`GlobalAlloc`] |
+//! | [`seat`] | the calling agent's seat: taken, found, given up |
+//! | [`word`] | where an agent keeps its seat's address |
+//! | [`standing`] | seats for whoever has none |
+//! | [`arenas`] | the arenas, each made when it is first needed |
+//! | [`source`] | the memory |
+//!
+//! **Who holds a block** does not matter to who frees it: the arena that a pointer belongs to is
+//! read off its chunk, and every free is checked as [`Worker::free`](crate::Worker::free) checks it.
+//! Sizes that a caller states are never trusted.
+
+mod arenas;
+mod seat;
+mod source;
+mod standing;
+mod word;
+
+use crate::arena::Arena;
+use crate::config::Config;
+use crate::error::{AllocError, FreeError, ReallocError};
+use crate::lock::Context;
+use crate::worker::Worker;
+use core::alloc::{GlobalAlloc, Layout};
+use core::mem::ManuallyDrop;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, Ordering};
+use source::Source;
+
+/// A worker whose seat stays taken when the value goes.
+type Seated = ManuallyDrop<Worker<'static, Source>>;
+
+/// Alignments up to here make a size larger where they are above it, so that caches serve it.
+/// Beyond, memory is dearer than the heap lock.
+const CLASS_ALIGNMENT: usize = 2048;
+
+/// The program's heap, for `#[global_allocator]`:
+///
+/// ```
+/// #[global_allocator]
+/// static HEAP: warena::Global = warena::Global::new();
+///
+/// let words = ["any", "allocation"].map(String::from);
+/// assert!(warena::Global::arena().unwrap().stats().allocated_bytes > 0);
+/// ```
+///
+/// All values of this type are the same heap; the settings of the one that allocates first hold.
+/// Nothing is reserved before that.
+///
+/// Each thread takes a seat with a cache by itself, and natively gives it up when it ends. On wasm
+/// nobody tells: call [`leave`](Self::leave) last thing in a worker. Without it the seat stays
+/// taken, with what it caches, until [`Arena::reap_agent`](crate::Arena) frees it. More agents than
+/// the settings have seats for are served all the same, by the central heap.
+///
+/// On wasm no call waits unless its agent said that it may
+/// (`set_may_wait`). Where the heap stays
+/// locked for longer than it may spin, an allocation is served by another arena on the same memory,
+/// and a free is deferred.
+///
+/// A `dealloc` of what is no allocated block changes nothing. With debug assertions it stops the
+/// program and names the pointer; otherwise it is counted in [`refused`](Self::refused).
+pub struct Global {
+    config: Config,
+    maximum_bytes: u64,
+}
+
+/// Frees and resizings that were refused.
+static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+impl Global {
+    /// The heap with the default settings.
+    pub const fn new() -> Self {
+        Self::with(Config::DEFAULT)
+    }
+
+    /// The heap with these settings: checked when the program is compiled. There is no checking
+    /// mode here: agents without a seat allocate too.
+    pub const fn with(config: Config) -> Self {
+        assert!(
+            config.check().is_ok() && !config.checking,
+            "a setting is out of its range, or `checking` is on"
+        );
+        Self {
+            config,
+            maximum_bytes: 1 << 32,
+        }
+    }
+
+    /// The same with at most `bytes` of memory, up to 4 GiB, which is the default. Natively as much
+    /// address space is reserved at the first allocation. On wasm the memory's own maximum holds.
+    pub const fn maximum_bytes(self, bytes: u64) -> Self {
+        Self {
+            maximum_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// The arena that serves everybody, for its figures and its proof. `None` before the first
+    /// allocation. The handle never waits.
+    pub fn arena() -> Option<Arena<&'static Source>> {
+        Self::arenas().next()
+    }
+
+    /// That arena, and behind it those that served agents which found it locked and may not wait.
+    pub fn arenas() -> impl Iterator<Item = Arena<&'static Source>> {
+        arenas::made().filter_map(|standing| standing.arena(Context::NoWait))
+    }
+
+    /// Frees and resizings that were refused because the pointer was no allocated block.
+    pub fn refused() -> u32 {
+        REFUSED.load(Ordering::Relaxed)
+    }
+
+    /// Gives up the calling agent's seat, with all that it caches; whether that was done, which it
+    /// is not when the heap stays locked for longer than the agent may spin. What the agent still
+    /// allocates and frees goes to the central heap.
+    pub fn leave() -> bool {
+        seat::leave()
+    }
+
+    /// Says whether the calling agent may wait for a lock: no page's main thread and no worklet
+    /// may. Until it is said, no agent waits.
+    #[cfg(all(target_family = "wasm", target_feature = "atomics"))]
+    pub fn set_may_wait(may_wait: bool) {
+        seat::set_may_wait(may_wait);
+    }
+
+    /// The calling agent's seat, or one to stand in. `None` when there is no memory for an arena.
+    fn seat(&self) -> Option<Seated> {
+        let standing = arenas::at(0, self)?;
+        Some(seat::take(standing).unwrap_or_else(|| standing.worker(word::context())))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc_cold(&self, layout: Layout, zeroed: bool) -> *mut u8 {
+        let Some(worker) = self.seat() else {
+            return ptr::null_mut();
+        };
+        match allocate(&worker, layout, zeroed) {
+            Ok(object) => object.as_ptr(),
+            Err(error) => self.alloc_elsewhere(layout, zeroed, error),
+        }
+    }
+
+    /// An object of another arena, after the first one said `error`. One that is locked for too
+    /// long is no reason to fail, so an arena is made where there is none yet; what is out of
+    /// memory cannot make one.
+    fn alloc_elsewhere(&self, layout: Layout, zeroed: bool, error: AllocError) -> *mut u8 {
+        let mut last = error;
+        for index in 1..arenas::MOST {
+            let standing = match last {
+                AllocError::Busy => arenas::at(index, self),
+                AllocError::OutOfMemory => arenas::made().nth(index),
+                _ => None,
+            };
+            let Some(standing) = standing else {
+                break;
+            };
+            match allocate(&standing.worker(word::context()), layout, zeroed) {
+                Ok(object) => return object.as_ptr(),
+                Err(error) => last = error,
+            }
+        }
+        ptr::null_mut()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_cold(&self, pointer: *mut u8) {
+        let freed = match self.seat() {
+            Some(worker) => owner(worker, pointer).free(pointer),
+            None => Err(FreeError::Foreign),
+        };
+        if let Err(error) = freed {
+            refuse(pointer, error);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn realloc_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let Some(worker) = self.seat() else {
+            return ptr::null_mut();
+        };
+        let worker = owner(worker, pointer);
+        let error = match worker.realloc(pointer, class(size, layout.align())) {
+            Ok(object) => return object.as_ptr(),
+            Err(ReallocError::Size(error)) => error,
+            Err(ReallocError::Pointer(error)) => {
+                refuse(pointer, error);
+                return ptr::null_mut();
+            }
+        };
+        let (Ok(held), Ok(wanted)) = (
+            worker.usable_size(pointer),
+            Layout::from_size_align(size, layout.align()),
+        ) else {
+            return ptr::null_mut();
+        };
+        let moved = self.alloc_elsewhere(wanted, false, error);
+        if !moved.is_null() {
+            // SAFETY: both are allocated blocks of at least that many bytes, and not the same.
+            unsafe { moved.copy_from_nonoverlapping(pointer, held.min(size)) };
+            self.free_cold(pointer);
+        }
+        moved
+    }
+}
+
+impl Default for Global {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: objects come from arenas, which give each out once until it is freed, with at least the
+// bytes and the alignment that were asked for. No call unwinds: the core has no panic of its own,
+// and a refusal stops the program instead. What an allocation returns does not depend on `self`.
+unsafe impl GlobalAlloc for Global {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match hit(layout) {
+            Some(object) => object.as_ptr(),
+            None => self.alloc_cold(layout, false),
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        match hit(layout) {
+            Some(object) => {
+                // SAFETY: just allocated, of at least that many bytes.
+                unsafe { object.write_bytes(0, layout.size()) };
+                object.as_ptr()
+            }
+            None => self.alloc_cold(layout, true),
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, _: Layout) {
+        if !seat::worker().is_some_and(|worker| worker.push(pointer)) {
+            self.free_cold(pointer);
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        self.realloc_cold(pointer, layout, size)
+    }
+}
+
+/// What a block must hold so that it is aligned too, as each block is to its own size.
+#[inline(always)]
+const fn class(size: usize, alignment: usize) -> usize {
+    (size.wrapping_sub(1) | (alignment - 1)).wrapping_add(1)
+}
+
+#[inline(always)]
+fn hit(layout: Layout) -> Option<NonNull<u8>> {
+    seat::worker()?.hit(class(layout.size(), layout.align()))
+}
+
+fn allocate(
+    worker: &Worker<'static, Source>,
+    layout: Layout,
+    zeroed: bool,
+) -> Result<NonNull<u8>, AllocError> {
+    let (size, alignment) = (layout.size(), layout.align());
+    if alignment <= CLASS_ALIGNMENT {
+        let class = class(size, alignment);
+        return if zeroed {
+            worker.alloc_zeroed(class)
+        } else {
+            worker.alloc(class)
+        };
+    }
+    let object = worker.alloc_aligned(size, alignment)?;
+    if zeroed {
+        // SAFETY: just allocated, of at least that many bytes.
+        unsafe { object.write_bytes(0, size) };
+    }
+    Ok(object)
+}
+
+/// The worker that can free what is at `pointer`: `first`, if that is its arena's or nobody's.
+fn owner(first: Seated, pointer: *mut u8) -> Seated {
+    if first.owns(pointer) {
+        return first;
+    }
+    let mut others = arenas::made()
+        .skip(1)
+        .map(|standing| standing.worker(word::context()));
+    others.find(|worker| worker.owns(pointer)).unwrap_or(first)
+}
+
+/// Notes that `pointer` is no allocated block, for a caller that cannot be told.
+fn refuse(pointer: *mut u8, error: FreeError) {
+    REFUSED.fetch_add(1, Ordering::Relaxed);
+    if cfg!(debug_assertions) {
+        stop(pointer, error);
+    }
+}
+
+/// Ends the program with a message. An allocator must not unwind, and a function of this calling
+/// convention does not. The message may allocate: no lock is held.
+extern "C" fn stop(pointer: *mut u8, error: FreeError) -> ! {
+    panic!("the global allocator cannot free or resize {pointer:p}: {error}")
+}
