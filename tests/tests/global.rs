@@ -230,7 +230,7 @@ fn shapes() {
             let layout = Layout::from_size_align(size, alignment).unwrap();
             // SAFETY: the size is not 0; blocks are freed once, with their layout.
             unsafe {
-                let blocks: [_; 3] = std::array::from_fn(|_| alloc(layout));
+                let blocks: [_; 3] = std::array::from_fn(|_| black_box(alloc(layout)));
                 for (mark, block) in (1..).zip(blocks) {
                     assert!(!block.is_null(), "{layout:?}");
                     assert_eq!(block.addr() % alignment, 0, "{layout:?}");
@@ -258,7 +258,7 @@ fn zeroed() {
             for _ in 0..3 {
                 // SAFETY: the size is not 0; the block is freed once, with its layout.
                 unsafe {
-                    let block = alloc_zeroed(layout);
+                    let block = black_box(alloc_zeroed(layout));
                     let bytes = std::slice::from_raw_parts_mut(block, size);
                     assert!(bytes.iter().all(|&byte| byte == 0), "{layout:?}");
                     bytes.fill(0xa5);
@@ -274,7 +274,7 @@ fn resizing() {
         let mut layout = Layout::from_size_align(40, alignment).unwrap();
         // SAFETY: the size is not 0; each block is resized or freed once, with its layout.
         unsafe {
-            let mut block = alloc(layout);
+            let mut block = black_box(alloc(layout));
             for index in 0..40 {
                 block.add(index).write(index as u8);
             }
@@ -291,7 +291,7 @@ fn resizing() {
                 50,
                 40,
             ] {
-                block = realloc(block, layout, size);
+                block = black_box(realloc(block, layout, size));
                 layout = Layout::from_size_align(size, alignment).unwrap();
                 assert_eq!(block.addr() % alignment, 0, "{layout:?}");
                 block.add(size - 1).write(39 * u8::from(size == 40));
@@ -322,7 +322,7 @@ fn wrong_sizes() {
         let layouts = [size, stated].map(|size| Layout::from_size_align(size, 1).unwrap());
         // SAFETY: the heap under test promises not to trust the size that it is told.
         unsafe {
-            let neighbours: [_; 2] = std::array::from_fn(|_| alloc(layouts[0]));
+            let neighbours: [_; 2] = std::array::from_fn(|_| black_box(alloc(layouts[0])));
             neighbours[1].write_bytes(7, size);
             dealloc(neighbours[0], layouts[1]);
             assert_eq!(neighbours[1].add(size - 1).read(), 7);

@@ -11,6 +11,7 @@
 //! | [`bulk`] | allocate and free many at once |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
+//! | [`heap`] | the module's own heap, and an agent's seat in it |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
 //!
 //! Natively this crate is empty: it has no memory to allocate from.
@@ -24,6 +25,7 @@ compile_error!(
 pub mod arena;
 pub mod bulk;
 pub mod facts;
+pub mod heap;
 pub mod object;
 pub mod refusal;
 pub mod thread;

@@ -65,10 +65,9 @@ const CLASS_ALIGNMENT: usize = 2048;
 /// taken, with what it caches, until [`Arena::reap_agent`](crate::Arena) frees it. More agents than
 /// the settings have seats for are served all the same, by the central heap.
 ///
-/// On wasm no call waits unless its agent said that it may
-/// (`set_may_wait`). Where the heap stays
-/// locked for longer than it may spin, an allocation is served by another arena on the same memory,
-/// and a free is deferred.
+/// On wasm no call waits unless its agent said that it may, by `set_may_wait`. Where the heap stays
+/// locked for longer than the agent may spin, an allocation is served by another arena on the same
+/// memory, and a free is deferred.
 ///
 /// A `dealloc` of what is no allocated block changes nothing. With debug assertions it stops the
 /// program and names the pointer; otherwise it is counted in [`refused`](Self::refused).
