@@ -21,7 +21,7 @@
 //! | --- | --- | --- |
 //! | program | `Global` | a program's heap, a seat for each thread |
 //! | handles | [`Arena`], [`Worker`] | every public call |
-//! | whole | `header`, `stats`, `verify`, `check`, `layout` | the root of an arena, and what is read of it |
+//! | whole | `header`, `stats`, `verify`, `check`, `reap`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
 //! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
@@ -48,6 +48,7 @@ mod lock;
 mod memory;
 mod order;
 mod order_stats;
+mod reap;
 mod slot_stats;
 mod snapshot;
 mod source;
@@ -66,7 +67,9 @@ pub use config::{
     Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
-pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError};
+pub use error::{
+    AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
+};
 #[cfg(not(loom))]
 pub use global::Global;
 pub use header::LAYOUT_VERSION;
@@ -76,6 +79,7 @@ pub use lock::Context;
 pub use memory::Memory;
 pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
 pub use order_stats::OrderStats;
+pub use reap::Reaped;
 pub use slot_stats::SlotStats;
 pub use snapshot::SeenBlock;
 #[cfg(not(target_family = "wasm"))]

@@ -11,9 +11,9 @@
 //!   a relaxed load or store natively, a plain one on wasm.
 
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+pub use core::sync::atomic::{AtomicU32, Ordering, fence};
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+pub use loom::sync::atomic::{AtomicU32, Ordering, fence};
 
 macro_rules! plain {
     ($(#[$doc:meta])* $name:ident, $value:ty, $atomic:ident) => {

@@ -114,9 +114,25 @@ impl<S: ChunkSource> Worker<'_, S> {
         &self,
         checked: &Checked,
         block: Block,
+        release: impl FnMut(Block),
+    ) -> Result<(), FreeError> {
+        checked.claiming.set(block.address);
+        let freed = self.free_claimed(checked, block, release);
+        if block.order.is_none() {
+            self.slot.forget_deferring();
+        }
+        checked.let_go(block.address);
+        freed
+    }
+
+    fn free_claimed(
+        &self,
+        checked: &Checked,
+        block: Block,
         mut release: impl FnMut(Block),
     ) -> Result<(), FreeError> {
         self.claim(block)?;
+        checked.claimed.set(block.address);
         let size = self.requested(block);
         self.look_behind(checked, block, size);
         checked.requested.add((size as u64).wrapping_neg());
@@ -154,6 +170,8 @@ impl<S: ChunkSource> Worker<'_, S> {
                 (claimed, FreeError::Cached)
             }
             None => {
+                // It counts as deferred from here on, by this worker.
+                self.slot.begin_deferring(block.address);
                 let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
                 let claimed = self
                     .header
@@ -177,6 +195,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         let address = checked.quarantine.oldest(self.memory)?;
         // SAFETY: what is in the quarantine is a block of the arena.
         let order = block_order(unsafe { map_byte(self.memory, address) }.get());
+        checked.leaving.set(address);
         checked.quarantine.drop_oldest(order);
         let bytes = 0..block_bytes(order);
         // SAFETY: and it is this worker's.
@@ -197,11 +216,21 @@ impl<S: ChunkSource> Worker<'_, S> {
                 || self.spill(lifo, order, patience).is_ok()
                     && lifo.push(self.memory, block.address))
         {
+            self.let_go(block.address);
             return;
         }
         match self.heap(patience) {
             Ok(mut heap) => self.release_locked(&mut heap, block),
             Err(Busy) => self.defer(block),
+        }
+    }
+
+    /// Notes that an object which this worker had claimed, or taken out of its quarantine, has a place
+    /// now where it is found if the worker ends.
+    #[inline]
+    pub(super) fn let_go(&self, address: u32) {
+        if let Some(checked) = self.slot.checked(self.memory) {
+            checked.let_go(address);
         }
     }
 

@@ -144,8 +144,10 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         if order >= MAX_CACHED_ORDERS {
             return None;
         }
-        let address = self.slot.lifos[order as usize].pop(self.memory)?;
-        self.mark(address, BlockState::Allocated, order);
+        let stack = &self.slot.lifos[order as usize];
+        let address = stack.pop(self.memory, |address| {
+            self.mark(address, BlockState::Allocated, order);
+        })?;
         Some(self.pointer(address))
     }
 

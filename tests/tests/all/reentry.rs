@@ -48,15 +48,20 @@ unsafe impl ChunkSource for Calling {
         self.mapped.memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         self.call();
-        self.mapped.acquire(count)
+        self.mapped.acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) };
         self.call();
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.reclaim(claimant, uses) }
     }
 }
 
