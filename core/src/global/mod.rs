@@ -7,7 +7,7 @@
 //!               seat, taken at the second call ─▶ refill, heap, growth ─▶ object   one cold call
 //!                  │ no seat yet, or none any more     │ the heap stays locked
 //!                  ▼                                   ▼
-//!               standing seat: straight to the heap    another arena
+//!               standing seat, for this call           another arena
 //! ```
 //!
 //! | file | holds |
@@ -15,7 +15,7 @@
 //! | this one | the calls of [`GlobalAlloc`] |
 //! | [`seat`] | the calling agent's seat: taken, found, given up |
 //! | [`word`] | where an agent keeps its seat's address |
-//! | [`standing`] | seats for whoever has none |
+//! | [`standing`] | seats for whoever has none, a call long |
 //! | [`arenas`] | the arenas, each made when it is first needed |
 //! | [`source`] | the memory |
 //!
@@ -35,13 +35,12 @@ use crate::error::{AllocError, FreeError, ReallocError};
 use crate::lock::Context;
 use crate::worker::Worker;
 use core::alloc::{GlobalAlloc, Layout};
-use core::mem::ManuallyDrop;
+use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
+use seat::Seated;
 use source::Source;
-
-/// A worker whose seat stays taken when the value goes.
-type Seated = ManuallyDrop<Worker<'static, Source>>;
+use standing::Stand;
 
 /// Alignments up to here make a size larger where they are above it, so that caches serve it.
 /// Beyond, memory is dearer than the heap lock.
@@ -62,8 +61,8 @@ const CLASS_ALIGNMENT: usize = 2048;
 ///
 /// Each thread takes a seat with a cache by itself, and natively gives it up when it ends. On wasm
 /// nobody tells: call [`leave`](Self::leave) last thing in a worker. Without it the seat stays
-/// taken, with what it caches, until [`Arena::reap_agent`](crate::Arena) frees it. More agents than
-/// the settings have seats for are served all the same, by the central heap.
+/// taken, with what it caches, until [`Arena::reap_agent`] frees it. More agents than
+/// the settings have seats for are served all the same, in turns.
 ///
 /// On wasm no call waits unless its agent said that it may, by `set_may_wait`. Where the heap stays
 /// locked for longer than the agent may spin, an allocation is served by another arena on the same
@@ -78,6 +77,9 @@ pub struct Global {
 
 /// Frees and resizings that were refused.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+/// Frees that found no seat.
+static LOST: AtomicU32 = AtomicU32::new(0);
 
 impl Global {
     /// The heap with the default settings.
@@ -115,7 +117,7 @@ impl Global {
 
     /// That arena, and behind it those that served agents which found it locked and may not wait.
     pub fn arenas() -> impl Iterator<Item = Arena<&'static Source>> {
-        arenas::made().filter_map(|standing| standing.arena(Context::NoWait))
+        arenas::made().filter_map(|arena| arena.handle(Context::NoWait))
     }
 
     /// Frees and resizings that were refused because the pointer was no allocated block.
@@ -123,9 +125,16 @@ impl Global {
         REFUSED.load(Ordering::Relaxed)
     }
 
+    /// Frees that could not even be deferred, so that their blocks stay allocated for good: an agent
+    /// without a seat found every standing seat taken for longer than it may spin. It takes eight
+    /// agents that died in such a seat, and nobody who reaps them.
+    pub fn lost() -> u32 {
+        LOST.load(Ordering::Relaxed)
+    }
+
     /// Gives up the calling agent's seat, with all that it caches; whether that was done, which it
-    /// is not when the heap stays locked for longer than the agent may spin. What the agent still
-    /// allocates and frees goes to the central heap.
+    /// is not when the heap stays locked for longer than the agent may spin. The agent may
+    /// still allocate and free.
     pub fn leave() -> bool {
         seat::leave()
     }
@@ -137,19 +146,33 @@ impl Global {
         seat::set_may_wait(may_wait);
     }
 
-    /// The calling agent's seat, or one to stand in. `None` when there is no memory for an arena.
-    fn seat(&self) -> Option<Seated> {
-        let standing = arenas::at(0, self)?;
-        Some(seat::take(standing).unwrap_or_else(|| standing.worker(word::context())))
+    /// The calling agent's seat, or one to stand in, in the arena that serves everybody.
+    fn seat(&self) -> Result<Seat, AllocError> {
+        let arena = arenas::at(0, self).ok_or(AllocError::OutOfMemory)?;
+        let stand = || arena.stand(word::context()).map(Seat::Standing);
+        let own = seat::take(arena).map(Seat::Own);
+        own.or_else(stand).ok_or(AllocError::Busy)
+    }
+
+    /// A seat in the arena that `pointer` belongs to, or, where that is none, anywhere.
+    fn seat_at(&self, pointer: *mut u8) -> Result<Seat, AllocError> {
+        let first = arenas::made().next();
+        if first.is_none_or(|arena| arena.owns(pointer)) {
+            return self.seat();
+        }
+        match arenas::made().find(|arena| arena.owns(pointer)) {
+            Some(arena) => {
+                let stand = arena.stand(word::context());
+                stand.map(Seat::Standing).ok_or(AllocError::Busy)
+            }
+            None => self.seat(),
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn alloc_cold(&self, layout: Layout, zeroed: bool) -> *mut u8 {
-        let Some(worker) = self.seat() else {
-            return ptr::null_mut();
-        };
-        match allocate(&worker, layout, zeroed) {
+        match self.seat().and_then(|seat| allocate(&seat, layout, zeroed)) {
             Ok(object) => object.as_ptr(),
             Err(error) => self.alloc_elsewhere(layout, zeroed, error),
         }
@@ -161,15 +184,16 @@ impl Global {
     fn alloc_elsewhere(&self, layout: Layout, zeroed: bool, error: AllocError) -> *mut u8 {
         let mut last = error;
         for index in 1..arenas::MOST {
-            let standing = match last {
+            let arena = match last {
                 AllocError::Busy => arenas::at(index, self),
                 AllocError::OutOfMemory => arenas::made().nth(index),
                 _ => None,
             };
-            let Some(standing) = standing else {
+            let Some(arena) = arena else {
                 break;
             };
-            match allocate(&standing.worker(word::context()), layout, zeroed) {
+            let stand = arena.stand(word::context()).ok_or(AllocError::Busy);
+            match stand.and_then(|worker| allocate(&worker, layout, zeroed)) {
                 Ok(object) => return object.as_ptr(),
                 Err(error) => last = error,
             }
@@ -180,36 +204,39 @@ impl Global {
     #[cold]
     #[inline(never)]
     fn free_cold(&self, pointer: *mut u8) {
-        let freed = match self.seat() {
-            Some(worker) => owner(worker, pointer).free(pointer),
-            None => Err(FreeError::Foreign),
-        };
-        if let Err(error) = freed {
-            refuse(pointer, error);
+        match self.seat_at(pointer).map(|seat| seat.free(pointer)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => refuse(pointer, error),
+            // Without an arena there is no block.
+            Err(AllocError::OutOfMemory) => refuse(pointer, FreeError::Foreign),
+            Err(_) => {
+                LOST.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
     #[cold]
     #[inline(never)]
     fn realloc_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let Some(worker) = self.seat() else {
+        let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
             return ptr::null_mut();
         };
-        let worker = owner(worker, pointer);
-        let error = match worker.realloc(pointer, class(size, layout.align())) {
+        let Ok(seat) = self.seat_at(pointer) else {
+            return ptr::null_mut();
+        };
+        let error = match seat.realloc(pointer, class(wanted)) {
             Ok(object) => return object.as_ptr(),
             Err(ReallocError::Size(error)) => error,
             Err(ReallocError::Pointer(error)) => {
+                drop(seat);
                 refuse(pointer, error);
                 return ptr::null_mut();
             }
         };
-        let (Ok(held), Ok(wanted)) = (
-            worker.usable_size(pointer),
-            Layout::from_size_align(size, layout.align()),
-        ) else {
+        let Ok(held) = seat.usable_size(pointer) else {
             return ptr::null_mut();
         };
+        drop(seat);
         let moved = self.alloc_elsewhere(wanted, false, error);
         if !moved.is_null() {
             // SAFETY: both are allocated blocks of at least that many bytes, and not the same.
@@ -217,6 +244,23 @@ impl Global {
             self.free_cold(pointer);
         }
         moved
+    }
+}
+
+/// A seat for the length of a call.
+enum Seat {
+    Own(Seated),
+    Standing(Stand),
+}
+
+impl Deref for Seat {
+    type Target = Worker<'static, Source>;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Own(worker) => worker,
+            Self::Standing(stand) => stand,
+        }
     }
 }
 
@@ -265,13 +309,13 @@ unsafe impl GlobalAlloc for Global {
 
 /// What a block must hold so that it is aligned too, as each block is to its own size.
 #[inline(always)]
-const fn class(size: usize, alignment: usize) -> usize {
-    (size.wrapping_sub(1) | (alignment - 1)).wrapping_add(1)
+const fn class(layout: Layout) -> usize {
+    (layout.size().wrapping_sub(1) | (layout.align() - 1)).wrapping_add(1)
 }
 
 #[inline(always)]
 fn hit(layout: Layout) -> Option<NonNull<u8>> {
-    seat::worker()?.hit(class(layout.size(), layout.align()))
+    seat::worker()?.hit(class(layout))
 }
 
 fn allocate(
@@ -279,32 +323,19 @@ fn allocate(
     layout: Layout,
     zeroed: bool,
 ) -> Result<NonNull<u8>, AllocError> {
-    let (size, alignment) = (layout.size(), layout.align());
-    if alignment <= CLASS_ALIGNMENT {
-        let class = class(size, alignment);
+    if layout.align() <= CLASS_ALIGNMENT {
         return if zeroed {
-            worker.alloc_zeroed(class)
+            worker.alloc_zeroed(class(layout))
         } else {
-            worker.alloc(class)
+            worker.alloc(class(layout))
         };
     }
-    let object = worker.alloc_aligned(size, alignment)?;
+    let object = worker.alloc_aligned(layout.size(), layout.align())?;
     if zeroed {
         // SAFETY: just allocated, of at least that many bytes.
-        unsafe { object.write_bytes(0, size) };
+        unsafe { object.write_bytes(0, layout.size()) };
     }
     Ok(object)
-}
-
-/// The worker that can free what is at `pointer`: `first`, if that is its arena's or nobody's.
-fn owner(first: Seated, pointer: *mut u8) -> Seated {
-    if first.owns(pointer) {
-        return first;
-    }
-    let mut others = arenas::made()
-        .skip(1)
-        .map(|standing| standing.worker(word::context()));
-    others.find(|worker| worker.owns(pointer)).unwrap_or(first)
 }
 
 /// Notes that `pointer` is no allocated block, for a caller that cannot be told.

@@ -1,4 +1,4 @@
-//! The calling agent's seat in the program's heap: taken at its second call, found by a word.
+//! The calling agent's own seat in the program's heap: taken at its second call, found by a word.
 //!
 //! | the agent's word | meaning |
 //! | --- | --- |
@@ -12,13 +12,15 @@
 //! start, right after the allocation of its new place, and the word starts anew. A seat that was
 //! taken before would be nobody's.
 
-use super::source;
-use super::standing::Standing;
+use super::arenas::OwnArena;
+use super::source::{self, Source};
 use super::word::{self, NO_SEAT};
-use super::{Seated, Source};
 use crate::order::CHUNK_BYTES;
 use crate::worker::Worker;
 use core::mem::ManuallyDrop;
+
+/// A worker whose seat stays taken when the value goes.
+pub(super) type Seated = ManuallyDrop<Worker<'static, Source>>;
 
 /// What an agent's word says at first.
 pub(super) const FIRST: u32 = 1;
@@ -48,29 +50,29 @@ fn at(source: &'static Source, seat: u32) -> Seated {
     ManuallyDrop::new(unsafe { Worker::at(source, seat) })
 }
 
-/// The worker in the calling agent's seat, which it takes in the arena of `standing` if it is time.
-pub(super) fn take(standing: Standing) -> Option<Seated> {
+/// The worker in the calling agent's seat, which it takes in `arena` if it is time.
+pub(super) fn take(arena: OwnArena) -> Option<Seated> {
     match word::get() {
         0 => {
             word::set(TAKING);
-            let seat = attach(standing);
+            let seat = attach(arena);
             word::set(seat.unwrap_or(AGAIN));
-            seat.map(|seat| at(standing.source(), seat))
+            seat.map(|seat| at(arena.source, seat))
         }
-        turns @ 1..=AGAIN => {
-            word::set(turns - 1);
+        calls @ 1..=AGAIN => {
+            word::set(calls - 1);
             None
         }
         _ => worker(),
     }
 }
 
-fn attach(standing: Standing) -> Option<u32> {
+fn attach(arena: OwnArena) -> Option<u32> {
     if !word::watch_end() {
         return None;
     }
-    let arena = standing.arena(word::context())?;
-    // Refused, the agent is served without a seat.
+    let arena = arena.handle(word::context())?;
+    // Refused, the agent is served without a seat of its own.
     let worker = arena.attach().ok()?;
     Some(worker.into_address())
 }

@@ -1,92 +1,84 @@
-//! Seats for agents that have none: those without thread-local data, those on their way to a seat
-//! or done with it, and those for whom every seat is taken.
+//! Standing seats: for agents that have none, each for the length of a call.
 //!
-//! Slots without stacks: whatever is called in one goes straight to the central heap, under its
-//! lock and in the calling agent's name. So any number of agents use one at once. They are in no
-//! directory, since nobody's objects are in them; all that a call writes there is counters, which
-//! nobody reads, so that it does not matter which of two writers comes last. Each arena has two:
-//! one for agents that may wait, one for those that may not.
+//! An agent has no seat before its thread-local data exists and when that is gone, while it is about
+//! to take one, once it has given it up, and where every seat is taken. It then stands in one of a
+//! few seats that every arena of the program has from the start, which a compare-and-swap of the
+//! seat's agent takes and a store gives back; no lock is needed for it, so a heap that stays locked
+//! keeps nobody from having a seat, and a free that has one can be deferred. All else about such a
+//! seat is as with any other: the next agent goes on with what it caches, and whoever reaps an agent
+//! that ended in one empties it and sets it free.
+//!
+//! **Ordering.** Taking acquires, giving back releases: all that one agent did there is visible to
+//! the next.
 
-use super::Seated;
-use super::source::{self, Source};
+use super::arenas::OwnArena;
+use super::source::Source;
+use super::word;
 use crate::agent::Agent;
 use crate::arena::Arena;
 use crate::cache::slot::Slot;
-use crate::config::Config;
 use crate::lock::{Context, Patience};
-use crate::order::order_of;
 use crate::source::ChunkSource;
 use crate::worker::Worker;
 use core::mem::ManuallyDrop;
+use core::ops::Deref;
 
-const CONTEXTS: [Context; 2] = [Context::NoWait, Context::MayWait];
-const SLOT_BYTES: u32 = size_of::<Slot>() as u32;
+/// How many an arena has.
+pub(super) const SEATS: u32 = 8;
 
-/// The standing seats of one of the program's arenas.
-#[derive(Clone, Copy)]
-pub(super) struct Standing {
-    source: &'static Source,
-    /// Address of the first.
-    seats: u32,
+/// Looks at all of them before an agent that may not wait gives up: some ten milliseconds.
+const LOOKS: u32 = 1 << 17;
+
+/// An agent in a standing seat, which it leaves when dropped.
+pub(super) struct Stand {
+    worker: ManuallyDrop<Worker<'static, Source>>,
+    slot: &'static Slot,
 }
 
-impl Standing {
-    /// Those at an address that [`make`](Self::make) returned.
-    pub(super) fn at(seats: u32) -> Option<Self> {
-        let source = source::made()?;
-        (seats != 0).then_some(Self { source, seats })
-    }
+impl Deref for Stand {
+    type Target = Worker<'static, Source>;
 
-    /// Makes the seats of an arena that nobody else knows yet; their address.
-    pub(super) fn make(source: &'static Source, arena: &Arena<&'static Source>) -> Option<u32> {
-        let header = arena.header();
-        let mut heap = header.heap(source, Agent::current(), Patience::Try).ok()?;
-        let bytes = SLOT_BYTES * CONTEXTS.len() as u32;
-        let seats = heap.take_metadata(order_of(bytes))?;
-        let memory = source.memory();
-        // SAFETY: the block was just taken for this, and is large enough.
-        unsafe { memory.pointer::<u8>(seats).write_bytes(0, bytes as usize) };
-        for (context, address) in CONTEXTS
-            .into_iter()
-            .zip((seats..).step_by(SLOT_BYTES as usize))
-        {
-            // SAFETY: zeroed just now, and aligned as a slot is: its block is to its own size.
-            let slot = unsafe { memory.at::<Slot>(address) };
-            slot.begin(
-                memory,
-                address,
-                u32::MAX,
-                arena.address(),
-                &Config::NO_CACHES,
-            );
-            slot.may_wait.set((context == Context::MayWait).into());
+    fn deref(&self) -> &Self::Target {
+        &self.worker
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        self.slot.vacate();
+    }
+}
+
+/// Makes the seats of an arena that nobody else knows yet.
+pub(super) fn make(source: &'static Source, arena: &Arena<&'static Source>) -> Option<()> {
+    let header = arena.header();
+    let mut heap = header.heap(source, Agent::current(), Patience::Try).ok()?;
+    let slots = &header.slots;
+    let made = slots.make_standing(&mut heap, source, &arena.config(), arena.address(), SEATS);
+    made.ok()
+}
+
+/// Takes a seat of `arena` for the calling agent, of that context.
+pub(super) fn take(arena: OwnArena, context: Context) -> Option<Stand> {
+    let memory = arena.source.memory();
+    let handle = arena.handle(context)?;
+    let agent = Agent::current();
+    let mut looks = 0;
+    loop {
+        let mut seats = handle.header().slots.iter(memory).take(SEATS as usize);
+        if let Some(slot) = seats.find(|slot| slot.stand(agent, context)) {
+            let address = memory.address(core::ptr::from_ref(slot))?;
+            // SAFETY: a slot of an arena that is never destroyed, and this agent's until it vacates.
+            let worker = ManuallyDrop::new(unsafe { Worker::at(arena.source, address) });
+            // SAFETY: as above: slots stay where they are.
+            let slot = unsafe { memory.at(address) };
+            return Some(Stand { worker, slot });
         }
-        Some(seats)
-    }
-
-    pub(super) fn source(self) -> &'static Source {
-        self.source
-    }
-
-    /// A worker that stands there, for the calling agent of that context.
-    pub(super) fn worker(self, context: Context) -> Seated {
-        let offset = if context == CONTEXTS[0] {
-            0
-        } else {
-            SLOT_BYTES
-        };
-        // SAFETY: a slot of a live arena. Others use it at the same time, which it is made for: no
-        // call finds a stack in it.
-        ManuallyDrop::new(unsafe { Worker::at(self.source, self.seats + offset) })
-    }
-
-    /// The arena, for an agent of that context.
-    pub(super) fn arena(self, context: Context) -> Option<Arena<&'static Source>> {
-        // SAFETY: a slot of a live arena, which knows that one's header.
-        let header = unsafe { self.source.memory().at::<Slot>(self.seats) }
-            .header
-            .get();
-        // SAFETY: the header of a live arena; the program's arenas are never destroyed.
-        unsafe { Arena::open(self.source, header, context) }.ok()
+        looks += 1;
+        match context {
+            Context::NoWait if looks == LOOKS => return None,
+            Context::NoWait => core::hint::spin_loop(),
+            Context::MayWait => word::rest(),
+        }
     }
 }

@@ -49,6 +49,11 @@ mod own {
         Context::MayWait
     }
 
+    /// Lets others run.
+    pub(in crate::global) fn rest() {
+        std::thread::yield_now();
+    }
+
     /// Sees to it that the thread's end gives its seat up; whether that can be had. May allocate.
     pub(in crate::global) fn watch_end() -> bool {
         END.try_with(|_| ()).is_ok()
@@ -96,6 +101,14 @@ mod own {
         MAY_WAIT.set(may_wait);
     }
 
+    /// Lets others run for a millisecond. Only for an agent that may wait.
+    pub(in crate::global) fn rest() {
+        const NANOSECONDS: i64 = 1_000_000;
+        let mut word = 0;
+        // SAFETY: the word is alive and aligned, and nobody else's, so that the time passes.
+        unsafe { core::arch::wasm32::memory_atomic_wait32(&raw mut word, 0, NANOSECONDS) };
+    }
+
     /// Nobody tells of an agent's end here: [`Global::leave`](crate::Global::leave) is called.
     pub(in crate::global) fn watch_end() -> bool {
         true
@@ -123,6 +136,9 @@ mod own {
         Context::NoWait
     }
 
+    /// There is nobody else to run.
+    pub(in crate::global) fn rest() {}
+
     /// There is one agent, and nothing behind its end.
     pub(in crate::global) fn watch_end() -> bool {
         true
@@ -131,4 +147,4 @@ mod own {
 
 #[cfg(all(target_family = "wasm", target_feature = "atomics"))]
 pub(super) use own::set_may_wait;
-pub(super) use own::{context, get, set, watch_end};
+pub(super) use own::{context, get, rest, set, watch_end};
