@@ -103,10 +103,10 @@ mod current {
 #[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]
 mod current {
     use super::{AgentWords, AtomicU32, DRAWN, MOST, Ordering};
-    use core::cell::Cell;
+    use crate::thread_word::ThreadWord;
 
     #[thread_local]
-    static NUMBER: Cell<u32> = Cell::new(0);
+    static NUMBER: ThreadWord = ThreadWord::new(0);
 
     static STARTING: AtomicU32 = AtomicU32::new(0);
 

@@ -54,6 +54,8 @@ mod snapshot;
 mod source;
 mod stats;
 mod sync;
+#[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]
+mod thread_word;
 mod verify;
 mod violation;
 mod worker;

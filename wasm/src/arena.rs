@@ -4,6 +4,7 @@
 //! both and hands them back. `may_wait` says whether the calling agent may block, which the
 //! package asks the engine about once.
 
+use crate::plain::plain;
 use crate::refusal::Refusal;
 use std::mem::ManuallyDrop;
 use warena::{Arena, ArenaError, Config, Context, WasmMemory, Worker};
@@ -146,7 +147,7 @@ pub unsafe fn grow(header: u32, count: u32, may_wait: bool) -> Result<u32, JsVal
 pub unsafe fn stats(header: u32) -> Result<JsValue, JsValue> {
     // SAFETY: the caller's promise is the same. Figures take no lock, so nothing is waited for.
     let arena = unsafe { open(header, false) }.map_err(Refusal::from)?;
-    Ok(serde_wasm_bindgen::to_value(&arena.stats())?)
+    plain(&arena.stats())
 }
 
 /// Proves the arena to be in order; what it holds ([`warena::Verification`]) as an object.
@@ -159,5 +160,5 @@ pub unsafe fn verify(header: u32, may_wait: bool) -> Result<JsValue, JsValue> {
     // SAFETY: the caller's promise is the same.
     let arena = unsafe { open(header, may_wait) }.map_err(Refusal::from)?;
     let verification = arena.verify().map_err(Refusal::from)?;
-    Ok(serde_wasm_bindgen::to_value(&verification)?)
+    plain(&verification)
 }

@@ -29,7 +29,7 @@ pub fn heap_header(number: u32) -> u32 {
 
 /// Says whether the calling agent may wait for a lock of the module's heap. Until then it does not.
 #[wasm_bindgen]
-pub fn set_may_wait(may_wait: bool) {
+pub fn set_heap_may_wait(may_wait: bool) {
     Global::set_may_wait(may_wait);
 }
 

@@ -12,6 +12,7 @@
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
 //! | [`heap`] | the module's own heap, and an agent's seat in it |
+//! | [`plain`] | figures and refusals as objects |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
 //!
 //! Natively this crate is empty: it has no memory to allocate from.
@@ -27,5 +28,6 @@ pub mod bulk;
 pub mod facts;
 pub mod heap;
 pub mod object;
+mod plain;
 pub mod refusal;
 pub mod thread;

@@ -9,7 +9,7 @@
 //! **Ordering.** Publishing releases, looking acquires: whoever finds an arena sees all of it.
 
 use super::Global;
-use super::source::{self, Source};
+use super::source::{self, Handle, Source};
 use super::standing::{self, Stand};
 use crate::arena::Arena;
 use crate::config::{Config, MAX_WORKERS};
@@ -38,9 +38,9 @@ impl OwnArena {
     }
 
     /// A handle for an agent of that context.
-    pub(super) fn handle(self, context: Context) -> Option<Arena<&'static Source>> {
+    pub(super) fn handle(self, context: Context) -> Option<Handle> {
         // SAFETY: the header of a live arena.
-        unsafe { Arena::open(self.source, self.header, context) }.ok()
+        unsafe { Arena::open(source::handed(self.source), self.header, context) }.ok()
     }
 
     /// Whether `pointer` lies in one of its chunks.
@@ -81,7 +81,7 @@ fn make(word: &AtomicU32, global: &Global) -> Option<u32> {
         max_workers: (global.config.max_workers + standing::SEATS).min(MAX_WORKERS),
         ..global.config
     };
-    let arena = Arena::create(source, config, Context::NoWait).ok()?;
+    let arena = Arena::create(source::handed(source), config, Context::NoWait).ok()?;
     let found = match standing::make(source, &arena) {
         Some(()) => {
             match word.compare_exchange(0, arena.address(), Ordering::AcqRel, Ordering::Acquire) {

@@ -29,7 +29,6 @@ mod source;
 mod standing;
 mod word;
 
-use crate::arena::Arena;
 use crate::config::Config;
 use crate::error::{AllocError, FreeError, ReallocError};
 use crate::lock::Context;
@@ -39,7 +38,7 @@ use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 use seat::Seated;
-use source::Source;
+use source::{Handle, Source};
 use standing::Stand;
 
 /// Alignments up to here make a size larger where they are above it, so that caches serve it.
@@ -61,7 +60,7 @@ const CLASS_ALIGNMENT: usize = 2048;
 ///
 /// Each thread takes a seat with a cache by itself, and natively gives it up when it ends. On wasm
 /// nobody tells: call [`leave`](Self::leave) last thing in a worker. Without it the seat stays
-/// taken, with what it caches, until [`Arena::reap_agent`] frees it. More agents than
+/// taken, with what it caches, until [`Arena::reap_agent`](crate::Arena::reap_agent) frees it. More agents than
 /// the settings have seats for are served all the same, in turns.
 ///
 /// On wasm no call waits unless its agent said that it may, by `set_may_wait`. Where the heap stays
@@ -111,12 +110,12 @@ impl Global {
 
     /// The arena that serves everybody, for its figures and its proof. `None` before the first
     /// allocation. The handle never waits.
-    pub fn arena() -> Option<Arena<&'static Source>> {
+    pub fn arena() -> Option<Handle> {
         Self::arenas().next()
     }
 
     /// That arena, and behind it those that served agents which found it locked and may not wait.
-    pub fn arenas() -> impl Iterator<Item = Arena<&'static Source>> {
+    pub fn arenas() -> impl Iterator<Item = Handle> {
         arenas::made().filter_map(|arena| arena.handle(Context::NoWait))
     }
 

@@ -1,6 +1,8 @@
 //! The memory that a program's heap is on: natively reserved at the first allocation, on wasm the
 //! module's own.
 
+use crate::arena::Arena;
+
 /// Where the chunks come from.
 #[cfg(target_family = "wasm")]
 pub use crate::source::WasmMemory as Source;
@@ -8,6 +10,15 @@ pub use crate::source::WasmMemory as Source;
 /// Where the chunks come from.
 #[cfg(not(target_family = "wasm"))]
 pub use crate::source::MappedMemory as Source;
+
+/// A handle on one of the program's arenas. On wasm the same type as that of any other arena, so
+/// that a module has one copy of the code.
+#[cfg(target_family = "wasm")]
+pub type Handle = Arena<Source>;
+
+/// A handle on one of the program's arenas.
+#[cfg(not(target_family = "wasm"))]
+pub type Handle = Arena<&'static Source>;
 
 #[cfg(target_family = "wasm")]
 mod memory {
@@ -20,6 +31,10 @@ mod memory {
 
     pub(in crate::global) fn at_most(_: u64) -> Option<&'static Source> {
         made()
+    }
+
+    pub(in crate::global) fn handed(source: &'static Source) -> Source {
+        *source
     }
 }
 
@@ -44,6 +59,11 @@ mod memory {
     pub(in crate::global) fn at_most(bytes: u64) -> Option<&'static Source> {
         MEMORY.get_or_init(|| Source::new(bytes).ok()).as_ref()
     }
+
+    /// The memory as a handle has it.
+    pub(in crate::global) fn handed(source: &'static Source) -> &'static Source {
+        source
+    }
 }
 
-pub(super) use memory::{at_most, made};
+pub(super) use memory::{at_most, handed, made};

@@ -12,10 +12,9 @@
 //! the next.
 
 use super::arenas::OwnArena;
-use super::source::Source;
+use super::source::{Handle, Source};
 use super::word;
 use crate::agent::Agent;
-use crate::arena::Arena;
 use crate::cache::slot::Slot;
 use crate::lock::{Context, Patience};
 use crate::source::ChunkSource;
@@ -50,7 +49,7 @@ impl Drop for Stand {
 }
 
 /// Makes the seats of an arena that nobody else knows yet.
-pub(super) fn make(source: &'static Source, arena: &Arena<&'static Source>) -> Option<()> {
+pub(super) fn make(source: &'static Source, arena: &Handle) -> Option<()> {
     let header = arena.header();
     let mut heap = header.heap(source, Agent::current(), Patience::Try).ok()?;
     let slots = &header.slots;

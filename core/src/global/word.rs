@@ -66,13 +66,14 @@ mod own {
     use super::NO_SEAT;
     use crate::agent::has_thread_local_data;
     use crate::lock::Context;
-    use core::cell::Cell;
+    use crate::thread_word::ThreadWord;
 
     #[thread_local]
-    static SEAT: Cell<u32> = Cell::new(FIRST);
+    static SEAT: ThreadWord = ThreadWord::new(FIRST);
 
+    /// 1 if the agent may wait.
     #[thread_local]
-    static MAY_WAIT: Cell<bool> = Cell::new(false);
+    static MAY_WAIT: ThreadWord = ThreadWord::new(0);
 
     #[inline(always)]
     pub(in crate::global) fn get() -> u32 {
@@ -89,7 +90,7 @@ mod own {
     }
 
     pub(in crate::global) fn context() -> Context {
-        if has_thread_local_data() && MAY_WAIT.get() {
+        if has_thread_local_data() && MAY_WAIT.get() != 0 {
             Context::MayWait
         } else {
             Context::NoWait
@@ -98,7 +99,7 @@ mod own {
 
     /// Only for an agent that has thread-local data.
     pub(in crate::global) fn set_may_wait(may_wait: bool) {
-        MAY_WAIT.set(may_wait);
+        MAY_WAIT.set(may_wait.into());
     }
 
     /// Lets others run for a millisecond. Only for an agent that may wait.

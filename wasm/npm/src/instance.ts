@@ -52,6 +52,9 @@ export function makeInstance(
     failure = settle(make(), memory, mayWait, cause);
   }
   const instance = make();
+  if (failure === undefined) {
+    instance.set_heap_may_wait(Number(mayWait));
+  }
   if (instance.memory !== memory) {
     throw cannotStart(new Error('the instance of an earlier call is on another memory'));
   }
@@ -68,6 +71,7 @@ export function startAgain(instance: Instance, memory: WebAssembly.Memory, mayWa
       throw failure;
     }
   }
+  instance.set_heap_may_wait(Number(mayWait));
 }
 
 /** Gives back what the instance took when it started, if it may; whether it did. @internal */
@@ -76,6 +80,8 @@ export function end(instance: Instance, mayWait: boolean): boolean {
   if (!mayWait || instance.__stack_alloc.value === 0) {
     return false;
   }
+  // An agent that may wait always gets to it. What is freed from here on is nobody's cache's.
+  instance.leave_heap();
   instance.__wbindgen_thread_destroy();
   return true;
 }
