@@ -223,7 +223,7 @@ impl Global {
         let Ok(seat) = self.seat_at(pointer) else {
             return ptr::null_mut();
         };
-        let error = match seat.realloc(pointer, class(wanted)) {
+        let error = match seat.realloc(pointer, class(size, layout.align())) {
             Ok(object) => return object.as_ptr(),
             Err(ReallocError::Size(error)) => error,
             Err(ReallocError::Pointer(error)) => {
@@ -302,19 +302,23 @@ unsafe impl GlobalAlloc for Global {
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        self.realloc_cold(pointer, layout, size)
+        let wanted = class(size, layout.align());
+        match seat::worker().and_then(|worker| worker.realloc(pointer, wanted).ok()) {
+            Some(object) => object.as_ptr(),
+            None => self.realloc_cold(pointer, layout, size),
+        }
     }
 }
 
 /// What a block must hold so that it is aligned too, as each block is to its own size.
 #[inline(always)]
-const fn class(layout: Layout) -> usize {
-    (layout.size().wrapping_sub(1) | (layout.align() - 1)).wrapping_add(1)
+const fn class(size: usize, alignment: usize) -> usize {
+    (size.wrapping_sub(1) | (alignment - 1)).wrapping_add(1)
 }
 
 #[inline(always)]
 fn hit(layout: Layout) -> Option<NonNull<u8>> {
-    seat::worker()?.hit(class(layout))
+    seat::worker()?.hit(class(layout.size(), layout.align()))
 }
 
 fn allocate(
@@ -322,17 +326,19 @@ fn allocate(
     layout: Layout,
     zeroed: bool,
 ) -> Result<NonNull<u8>, AllocError> {
-    if layout.align() <= CLASS_ALIGNMENT {
+    let (size, alignment) = (layout.size(), layout.align());
+    if alignment <= CLASS_ALIGNMENT {
+        let class = class(size, alignment);
         return if zeroed {
-            worker.alloc_zeroed(class(layout))
+            worker.alloc_zeroed(class)
         } else {
-            worker.alloc(class(layout))
+            worker.alloc(class)
         };
     }
-    let object = worker.alloc_aligned(layout.size(), layout.align())?;
+    let object = worker.alloc_aligned(size, alignment)?;
     if zeroed {
         // SAFETY: just allocated, of at least that many bytes.
-        unsafe { object.write_bytes(0, layout.size()) };
+        unsafe { object.write_bytes(0, size) };
     }
     Ok(object)
 }
