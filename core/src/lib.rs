@@ -38,6 +38,7 @@ mod cache;
 mod check;
 mod config;
 mod damage;
+mod death;
 mod error;
 #[cfg(not(loom))]
 mod global;
@@ -69,6 +70,10 @@ pub use config::{
     Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
+#[cfg(all(feature = "death", not(target_family = "wasm")))]
+pub use death::{Death, die_at};
+#[cfg(all(feature = "death", target_family = "wasm"))]
+pub use death::{STALLED, die_at};
 pub use error::{
     AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
 };

@@ -32,6 +32,7 @@ use crate::header::Header;
 use crate::heap::block::{BlockState, block_byte, block_order, block_state};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
+use crate::heap::poison::{self, PADDING};
 use crate::heap::shadow::{self, SHADOW_OFFSET};
 use crate::lock::Patience;
 use crate::memory::Memory;
@@ -244,22 +245,21 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
     }
 
     fn free_strays(&self, heap: &mut Heap<'_>) {
-        let was_deferring = || self.dying().any(|slot| slot.deferring() != 0);
+        let was_deferring = || self.dying().any(|slot| slot.deferring.name() != 0);
         if self.reaped.recovered_heap || was_deferring() {
             let lives = |slot: &&Slot| slot.dying.get() == 0;
             let is_being_deferred = |address| {
                 let mut living = self.slots().filter(lives);
-                living.any(|slot| slot.deferring() == address)
+                living.any(|slot| slot.deferring.name() == address)
             };
             heap.free_strays(self.source, is_being_deferred, |address, units| {
                 // It may have ended before it counted the block.
-                for slot in self.dying().filter(|slot| slot.deferring() == address) {
-                    let before = slot.deferred_units_before.get();
-                    slot.deferred_units.set(before.wrapping_add(units));
+                for slot in self.dying().filter(|slot| slot.deferring.name() == address) {
+                    slot.deferring.settle(units);
                 }
             });
         }
-        self.dying().for_each(Slot::forget_deferring);
+        self.dying().for_each(|slot| slot.deferring.end());
     }
 
     /// Gives to the heap what a dying slot held.
@@ -286,7 +286,25 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
                 self.give(heap, address, order);
             }
         }
+        self.poison_padding(checked.resizing.get());
         checked.forget();
+    }
+
+    /// Poisons what nobody asked for of an object that was being resized.
+    fn poison_padding(&self, address: u32) {
+        if !self.header.central.table.has_map(address) {
+            return;
+        }
+        // SAFETY: in a chunk of blocks of the arena, each of which has a shadow map in this mode; an
+        // object in the hands of the dead.
+        unsafe {
+            let byte = map_byte(self.memory, address).get();
+            if block_state(byte) == BlockState::Allocated {
+                let order = block_order(byte);
+                let padding = shadow::size(self.memory, address, order)..block_bytes(order);
+                poison::fill(self.memory, address, padding, PADDING);
+            }
+        }
     }
 
     /// Whether some byte of the block at `address` counts as asked for.

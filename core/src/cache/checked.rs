@@ -32,6 +32,8 @@ pub(crate) struct Checked {
     pub(crate) claimed: PlainU32,
     /// The object that is between the quarantine and the place behind it, or 0.
     pub(crate) leaving: PlainU32,
+    /// The object that the worker is resizing, or 0: its padding is not all poisoned.
+    pub(crate) resizing: PlainU32,
     /// Bytes that were asked for here less those that were freed here. Wraps: what one worker
     /// allocates another frees, so only the sum over all slots means something.
     pub(crate) requested: PlainU64,
@@ -88,7 +90,9 @@ impl Checked {
     pub(crate) fn claimed(&self, was_requested: impl Fn(u32) -> bool) -> [u32; 2] {
         let claiming = self.claiming.get();
         let won = claiming != 0 && (self.claimed.get() == claiming || was_requested(claiming));
-        [if won { claiming } else { 0 }, self.leaving.get()]
+        // For who comes next, if the one who reaps ends too.
+        self.claimed.set(if won { claiming } else { 0 });
+        [self.claimed.get(), self.leaving.get()]
     }
 
     /// Notes that the object at `address` has a place where it is found.
@@ -104,7 +108,8 @@ impl Checked {
 
     /// Forgets what the quarantine held and the worker was freeing: it is the heap's.
     pub(crate) fn forget(&self) {
-        for word in [&self.claiming, &self.claimed, &self.leaving] {
+        let words = [&self.claiming, &self.claimed, &self.leaving, &self.resizing];
+        for word in words {
             word.set(0);
         }
         self.quarantine.clear();

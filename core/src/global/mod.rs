@@ -139,7 +139,8 @@ impl Global {
     }
 
     /// Says whether the calling agent may wait for a lock: no page's main thread and no worklet
-    /// may. Until it is said, no agent waits.
+    /// may. Until it is said, no agent waits. An agent that [becomes another](crate::become_agent)
+    /// says it again.
     #[cfg(all(target_family = "wasm", target_feature = "atomics"))]
     pub fn set_may_wait(may_wait: bool) {
         seat::set_may_wait(may_wait);

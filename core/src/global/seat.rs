@@ -92,9 +92,11 @@ pub(super) fn leave() -> bool {
     true
 }
 
-/// Says whether the calling agent may wait: to its seat too, if it has one.
+/// Says whether the calling agent may wait: to its seat too, if it has one, which is in the name of
+/// the agent that it is by now.
 #[cfg(all(target_family = "wasm", target_feature = "atomics"))]
 pub(super) fn set_may_wait(may_wait: bool) {
+    use crate::agent::Agent;
     use crate::cache::slot::Slot;
     use crate::memory::Memory;
 
@@ -102,8 +104,7 @@ pub(super) fn set_may_wait(may_wait: bool) {
     let seat = word::get();
     if seat >= CHUNK_BYTES {
         // SAFETY: the agent's own attached slot.
-        unsafe { Memory::LINEAR.at::<Slot>(seat) }
-            .may_wait
-            .set(may_wait.into());
+        let slot = unsafe { Memory::LINEAR.at::<Slot>(seat) };
+        slot.sit(Agent::current(), word::context());
     }
 }

@@ -37,8 +37,9 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// The pointer to a block that was just taken for a request of `size` bytes.
     pub(super) fn hand_out(&self, block: Block, size: usize) -> NonNull<u8> {
         if let Some(checked) = self.slot.checked(self.memory) {
-            self.set_requested(block, size);
+            // In this order: if the worker ends, what counts as asked for has its padding.
             self.poison_padding(block, size);
+            self.set_requested(block, size);
             checked.requested.add(size as u64);
         }
         self.pointer(block.address)
@@ -83,6 +84,10 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Notes it if somebody wrote behind the `size` bytes that the block was allocated for.
     fn look_behind(&self, checked: &Checked, block: Block, size: usize) {
+        if size == 0 {
+            // Nobody got it: an agent ended as it was being handed out.
+            return;
+        }
         let padding = size as u32..self.last_byte(block);
         // SAFETY: the block is this worker's, being allocated and about to be freed or resized.
         let damaged =
@@ -119,7 +124,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         checked.claiming.set(block.address);
         let freed = self.free_claimed(checked, block, release);
         if block.order.is_none() {
-            self.slot.forget_deferring();
+            self.slot.deferring.end();
         }
         checked.let_go(block.address);
         freed
@@ -141,6 +146,8 @@ impl<S: ChunkSource> Worker<'_, S> {
             order: Some(order),
         } = block
         else {
+            // No padding, for who has these chunks next and ends before it says how much.
+            self.set_requested(block, self.block_bytes(block));
             release(block);
             return Ok(());
         };
@@ -171,7 +178,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             None => {
                 // It counts as deferred from here on, by this worker.
-                self.slot.begin_deferring(block.address);
+                self.slot.deferring.begin(block.address);
                 let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
                 let claimed = self
                     .header
@@ -254,19 +261,24 @@ impl<S: ChunkSource> Worker<'_, S> {
         };
         let before = self.requested(block);
         self.look_behind(checked, block, before);
+        checked.resizing.set(block.address);
         // What a smaller block gives up is somebody else's as soon as the heap has it.
         self.set_requested(block, before.min(size));
         let resized = self.resize(block, request);
-        if !matches!(resized, Ok(true)) {
-            self.set_requested(block, before);
-            return resized;
-        }
+        let requested = if matches!(resized, Ok(true)) {
+            size
+        } else {
+            before
+        };
         // It may have kept its order, where it could not give up what it does not need.
         let block = self.check(self.memory.pointer(block.address))?;
-        self.set_requested(block, size);
-        self.poison_padding(block, size);
-        let grown = (size as u64).wrapping_sub(before as u64);
+        self.set_requested(block, requested);
+        if requested == size {
+            self.poison_padding(block, size);
+        }
+        checked.resizing.set(0);
+        let grown = (requested as u64).wrapping_sub(before as u64);
         checked.requested.add(grown);
-        Ok(true)
+        resized
     }
 }
