@@ -12,7 +12,7 @@ use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::CHUNK_ORDER;
-use crate::sync::{PlainU32, PlainU64, SettledU32};
+use crate::sync::{AtomicU32, Ordering, PlainU32, PlainU64, SettledU32};
 
 /// The seat. Its arrays of cached objects follow it in the same block; in checking mode a
 /// [`Checked`] with its own does.
