@@ -47,7 +47,7 @@ const CLASS_ALIGNMENT: usize = 2048;
 
 /// The program's heap, for `#[global_allocator]`:
 ///
-/// ```
+/// ```standalone_crate
 /// #[global_allocator]
 /// static HEAP: warena::Global = warena::Global::new();
 ///
@@ -215,9 +215,19 @@ impl Global {
         }
     }
 
+    /// Not inlined, so that a program has the code once.
+    #[inline(never)]
+    fn resize(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let wanted = class(size, layout.align());
+        match seat::worker().and_then(|worker| worker.realloc(pointer, wanted).ok()) {
+            Some(object) => object.as_ptr(),
+            None => self.resize_cold(pointer, layout, size),
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn realloc_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    fn resize_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
             return ptr::null_mut();
         };
@@ -303,11 +313,7 @@ unsafe impl GlobalAlloc for Global {
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let wanted = class(size, layout.align());
-        match seat::worker().and_then(|worker| worker.realloc(pointer, wanted).ok()) {
-            Some(object) => object.as_ptr(),
-            None => self.realloc_cold(pointer, layout, size),
-        }
+        self.resize(pointer, layout, size)
     }
 }
 
