@@ -78,7 +78,7 @@ impl Config {
     };
 
     /// Refuses a setting that is out of its range, naming it and the range.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub const fn check(&self) -> Result<(), ConfigError> {
         let ranges = [
             ("cached_orders", self.cached_orders, 0, MAX_CACHED_ORDERS),
             ("capacity", self.capacity, 1, MAX_CAPACITY),
@@ -98,7 +98,10 @@ impl Config {
             ("max_chunks", self.max_chunks, 1, MAX_CHUNKS as u32),
             ("quarantine", self.quarantine, 0, MAX_QUARANTINE),
         ];
-        for (setting, value, least, most) in ranges {
+        let mut index = 0;
+        // A constant function has no iterators.
+        while index < ranges.len() {
+            let (setting, value, least, most) = ranges[index];
             if value < least || value > most {
                 return Err(ConfigError {
                     setting,
@@ -107,6 +110,7 @@ impl Config {
                     most,
                 });
             }
+            index += 1;
         }
         Ok(())
     }
