@@ -131,7 +131,8 @@ export class Crew {
     members.forEach(({ control }) => control.set('pause', 1));
     const moving = () =>
       members.filter(({ agent, control }) => !agent.said('') && control.get('paused') === 0);
-    await until(() => `${members.length} workers pause`, () => moving().length === 0);
+    const steps = () => moving().map(({ control }) => control.get('steps'));
+    await until(() => `all pause: ${steps()} steps`, () => moving().length === 0);
   }
 
   /** Has all pause, proves the arena, frees what the dead had left, and has all go on. */
