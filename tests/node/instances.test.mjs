@@ -16,8 +16,8 @@ const STACK = 128 << 10;
 /** Pages of the stacks of as many agents as ever live at once: more of them may than before. */
 const AT_ONCE = 16;
 /** How many short lives there are in all, and how many of them are threads of their own. */
-const LIVES = Number(process.env.WARENA_LIVES ?? 1200);
-const THREADS = Math.min(LIVES, Number(process.env.WARENA_THREADS ?? 120));
+const LIVES = Number(process.env.WARENA_LIVES ?? 600);
+const THREADS = Math.min(LIVES, Number(process.env.WARENA_THREADS ?? 60));
 
 /** The agents that the memory's table has: number, stack, thread-local data. */
 function table() {
