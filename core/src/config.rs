@@ -89,7 +89,7 @@ impl Config {
     };
 
     /// Refuses a setting that is out of its range, naming it and the range.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub const fn check(&self) -> Result<(), ConfigError> {
         let ranges = [
             ("cached_orders", self.cached_orders, 0, MAX_CACHED_ORDERS),
             ("capacity", self.capacity, 1, MAX_CAPACITY),
@@ -115,7 +115,10 @@ impl Config {
                 MAX_BURST_CAPACITY,
             ),
         ];
-        for (setting, value, least, most) in ranges {
+        let mut index = 0;
+        // A constant function has no iterators.
+        while index < ranges.len() {
+            let (setting, value, least, most) = ranges[index];
             if value < least || value > most {
                 return Err(ConfigError {
                     setting,
@@ -124,6 +127,7 @@ impl Config {
                     most,
                 });
             }
+            index += 1;
         }
         Ok(())
     }

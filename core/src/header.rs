@@ -8,9 +8,10 @@ use crate::cache::slots::Slots;
 use crate::cache::transfer::Transfer;
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::error::Busy;
-use crate::heap::block_map::MAP_ORDER;
+use crate::heap::block_map::{ChunkKind, MAP_ORDER};
 use crate::heap::central::{Central, Heap};
 use crate::lock::Patience;
+use crate::memory::Memory;
 use crate::order::block_bytes;
 use crate::source::ChunkSource;
 use crate::sync::PlainU32;
@@ -86,6 +87,16 @@ impl SharedConfig {
 }
 
 impl Header {
+    /// Whether `pointer` lies in a chunk of this arena.
+    pub(crate) fn owns(&self, memory: Memory, pointer: *const u8) -> bool {
+        memory.address(pointer).is_some_and(|address| {
+            !matches!(
+                self.central.table.kind(address),
+                ChunkKind::Foreign | ChunkKind::Returned
+            )
+        })
+    }
+
     /// Takes the heap lock, and frees what was deferred.
     #[inline]
     pub(crate) fn heap(

@@ -27,6 +27,20 @@ export async function leave(handle, { how }) {
   }
 }
 
+/** Makes the module allocate for itself, strings of some hundred bytes, until it is killed. */
+export async function busyHeap(handle) {
+  const arena = await Arena.attach(handle);
+  parentPort.postMessage('attached');
+  for (;;) {
+    arena.stats();
+    try {
+      arena.free(arena.memory.buffer.byteLength - 8);
+    } catch ({ message }) {
+      parentPort.postMessage(message.length);
+    }
+  }
+}
+
 /** Allocates, checks and frees objects of all sizes, each full of its owner's stamp. */
 export async function mixedLoad(handle, { seed, milliseconds }) {
   const arena = await Arena.attach(handle);

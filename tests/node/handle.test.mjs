@@ -119,7 +119,7 @@ test('another version or build is refused, naming both (43)', async () => {
 });
 
 test('a memory without an arena is refused and stays as it is (43)', async () => {
-  const memory = new WebAssembly.Memory({ initial: 32, maximum: 256, shared: true });
+  const memory = new WebAssembly.Memory({ initial: 48, maximum: 256, shared: true });
   await rejectsArenaError(
     Arena.attach({ ...handle, memory }),
     'InvalidHandle',
@@ -132,7 +132,7 @@ test('a memory without an arena is refused and stays as it is (43)', async () =>
 });
 
 test('a half-written header, a destroyed arena and an old layout are refused (43)', async () => {
-  const memory = new WebAssembly.Memory({ initial: 32, maximum: 256, shared: true });
+  const memory = new WebAssembly.Memory({ initial: 48, maximum: 256, shared: true });
   const theirs = new Uint32Array(memory.buffer, handle.address, 4);
   const [magic, version] = new Uint32Array(arena.memory.buffer, handle.address, 2);
   const hex = magic.toString(16);

@@ -35,6 +35,24 @@ function allocate(arena, agent, turn, bytes) {
   return { pointer, bytes, agent, turn };
 }
 
+/**
+ * Attaches and stays until the first word of `words` is not 0, having counted itself in the second,
+ * attached or not.
+ */
+export async function stay(handle, { words }) {
+  const count = () => Atomics.add(words, 1, 1);
+  try {
+    const arena = await Arena.attach(handle);
+    count();
+    Atomics.wait(words, 0, 0);
+    arena.detach();
+    return {};
+  } catch ({ code, message }) {
+    count();
+    return { code, message };
+  }
+}
+
 /** Each cycle: allocates a number of objects of mixed sizes, checks them all, frees them. */
 export async function mallocFree(handle, { agent, cycles, most }) {
   const arena = await Arena.attach(handle);

@@ -11,7 +11,7 @@ test('every option out of its range is refused by name', async () => {
     [
       'maximumBytes',
       [0, 1, MIB, 2 * MIB + 1, 2 ** 32 + 65_536, NaN, -65_536, '4194304'],
-      /multiple of 65536 .*2 MiB \.\.= 4 GiB/,
+      /multiple of 65536 .*3 MiB \.\.= 4 GiB/,
     ],
     ['cachedOrders', [13, -1, 1.5, NaN, '8', null], /0 \.\.= 12/],
     ['capacity', [0, 257], /1 \.\.= 256/],

@@ -44,7 +44,8 @@ async function askModule(bytes, initial) {
   const { initSync, facts } = await import(
     pathToFileURL(join(sources, 'glue/warena_wasm.js')).href
   );
-  const memory = new WebAssembly.Memory({ initial, maximum: initial + 16, shared: true });
+  // Room for a chunk of the module's own heap.
+  const memory = new WebAssembly.Memory({ initial, maximum: initial + 48, shared: true });
   initSync({ module: new WebAssembly.Module(bytes), memory });
   return facts();
 }

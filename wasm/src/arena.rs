@@ -5,6 +5,7 @@
 //! package asks the engine about once.
 
 use crate::arenas;
+use crate::plain::plain;
 use crate::refusal::Refusal;
 use std::mem::ManuallyDrop;
 use warena::{Arena, ArenaError, Config, Context, WasmMemory, Worker};
@@ -158,7 +159,7 @@ pub unsafe fn grow(header: u32, count: u32, may_wait: bool) -> Result<u32, JsVal
 pub unsafe fn stats(header: u32) -> Result<JsValue, JsValue> {
     // SAFETY: the caller's promise is the same. Figures take no lock, so nothing is waited for.
     let arena = unsafe { open(header, false) }.map_err(Refusal::from)?;
-    Ok(serde_wasm_bindgen::to_value(&arena.stats())?)
+    plain(&arena.stats())
 }
 
 /// Proves the arena to be in order; what it holds ([`warena::Verification`]) as an object.
@@ -171,5 +172,5 @@ pub unsafe fn verify(header: u32, may_wait: bool) -> Result<JsValue, JsValue> {
     // SAFETY: the caller's promise is the same.
     let arena = unsafe { open(header, may_wait) }.map_err(Refusal::from)?;
     let verification = arena.verify().map_err(Refusal::from)?;
-    Ok(serde_wasm_bindgen::to_value(&verification)?)
+    plain(&verification)
 }

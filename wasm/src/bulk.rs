@@ -4,6 +4,7 @@
 //! may fail: a call that finds the memory full must answer, and one that frees must succeed.
 
 use crate::arena::worker;
+use crate::plain::plain;
 use crate::refusal::{Refusal, leave};
 use js_sys::{Array, Uint32Array};
 use serde::Serialize;
@@ -96,7 +97,7 @@ unsafe fn free_piece(seat: u32, addresses: &[u32], first: u32, refusals: &Array)
         if let Some(error) = error {
             let refusal = error.into();
             let refused = Refused { index, refusal };
-            refusals.push(&serde_wasm_bindgen::to_value(&refused).unwrap_or_else(JsValue::from));
+            refusals.push(&plain(&refused).unwrap_or_else(|error| error));
         }
     }
 }

@@ -3,6 +3,7 @@
 //! `wasm/npm/build.mjs` calls this once, at build time, and writes the answer as TypeScript.
 
 use crate::agents::AgentFacts;
+use crate::plain::plain;
 use crate::thread::identity_word;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,7 +59,5 @@ pub fn facts() -> Result<JsValue, JsValue> {
         max_transfer_capacity: MAX_TRANSFER_CAPACITY,
         max_workers: MAX_WORKERS,
     };
-    // Maps as plain objects, for JSON.
-    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
-    Ok(facts.serialize(&serializer)?)
+    plain(&facts)
 }

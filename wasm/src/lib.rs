@@ -14,6 +14,8 @@
 //! | [`reap`] | take in what an agent that has ended left |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
+//! | [`heap`] | the module's own heap, and an agent's seat in it |
+//! | [`plain`] | figures and refusals as objects |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
 //!
 //! Natively this crate is empty: it has no memory to allocate from.
@@ -29,7 +31,9 @@ pub mod arena;
 pub mod arenas;
 pub mod bulk;
 pub mod facts;
+pub mod heap;
 pub mod object;
+mod plain;
 pub mod reap;
 pub mod refusal;
 pub mod thread;

@@ -4,7 +4,7 @@
 //! So whoever reaps needs nothing from the module's own heap until it is known to be whole.
 
 use crate::arena::open;
-use serde::Serialize;
+use crate::plain::plain;
 use std::cell::Cell;
 use warena::{ReapError, Reaped};
 use wasm_bindgen::prelude::*;
@@ -42,6 +42,5 @@ pub unsafe fn reap_agent(header: u32, agent: u32, may_wait: bool) -> bool {
 #[wasm_bindgen]
 pub fn take_reaped() -> Result<JsValue, JsValue> {
     let reaped = REAPED.take().unwrap_or_default();
-    // Counts of bytes as numbers, not as 64-bit integers.
-    Ok(reaped.serialize(&serde_wasm_bindgen::Serializer::new())?)
+    plain(&reaped)
 }

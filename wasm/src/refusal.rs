@@ -4,6 +4,7 @@
 //! that list. Every error of the core is sorted into them without a default, so that a new one
 //! there does not compile here until it has a code.
 
+use crate::plain::plain;
 use serde::Serialize;
 use std::cell::Cell;
 use std::fmt::Display;
@@ -85,7 +86,7 @@ impl Refusal {
 
 impl From<Refusal> for JsValue {
     fn from(refusal: Refusal) -> Self {
-        serde_wasm_bindgen::to_value(&refusal).unwrap_or_else(Self::from)
+        plain(&refusal).unwrap_or_else(|error| error)
     }
 }
 

@@ -8,7 +8,7 @@ import { FACTS } from './generated/facts.js';
 /** How to make an arena. Everything may be left out. */
 export interface ArenaOptions {
   /**
-   * The most bytes that the memory may grow to: 2 MiB ..= 4 GiB, a multiple of 64 KiB. Default
+   * The most bytes that the memory may grow to: 3 MiB ..= 4 GiB, a multiple of 64 KiB. Default
    * 256 MiB. Engines reserve this much address space when the memory is made. It belongs to the
    * memory, so once this realm has one it can only be given with the same value, or left out.
    */
@@ -42,7 +42,8 @@ export interface Settings extends Required<Omit<ArenaOptions, 'maximumBytes'>> {
 export const PAGE_BYTES = 65_536;
 /** The default of {@link ArenaOptions.maximumBytes}. @internal */
 export const DEFAULT_MAXIMUM_BYTES = 256 << 20;
-const LEAST_MAXIMUM_BYTES = 2 << 20;
+/** One chunk that begins with the module's static data, one of its own heap, one for an arena. */
+const LEAST_MAXIMUM_BYTES = 3 << 20;
 const MOST_MAXIMUM_BYTES = 2 ** 32;
 
 function invalid(message: string): ArenaError {
@@ -118,7 +119,7 @@ function checkMaximumBytes(value: unknown): void {
   if (value !== undefined && !(inRange(value, least, most) && value % PAGE_BYTES === 0)) {
     throw invalid(
       `maximumBytes is ${shownDecimal(value)}; it must be a multiple of ${PAGE_BYTES} (64 KiB) of ` +
-        `${least} ..= ${most} (2 MiB ..= 4 GiB)`,
+        `${least} ..= ${most} (3 MiB ..= 4 GiB)`,
     );
   }
 }

@@ -304,7 +304,7 @@ async function start(realm: OwnRealm): Promise<void> {
     const { agent, life } = (realm.identity ??= await introduce(realm));
     realm.record = registry.claim(agent, life.life, life.parent);
     if (realm.isRunning) {
-      glue.become_agent(agent);
+      becomeAgent(realm, agent);
     } else {
       await startInTurn(realm, agent);
     }
@@ -326,7 +326,7 @@ async function startInTurn(realm: OwnRealm, agent: number): Promise<void> {
       const instance = startInstance(realm);
       const [stack, data] = [instance.__stack_alloc.value, instance.__tls_base.value];
       registry.setStack(record, stack >>> 0, data >>> 0);
-      glue.become_agent(agent);
+      becomeAgent(realm, agent);
     } finally {
       endTurn(statics);
     }
@@ -334,6 +334,11 @@ async function startInTurn(realm: OwnRealm, agent: number): Promise<void> {
     registry.release({ index: record, agent });
     throw error;
   }
+}
+
+function becomeAgent(realm: OwnRealm, agent: number): void {
+  glue.become_agent(agent);
+  glue.set_heap_may_wait(realm.mayWait);
 }
 
 function startInstance(realm: OwnRealm): Instance {
@@ -384,6 +389,9 @@ function watches(realm: OwnRealm, watching: boolean): void {
   for (const seat of realm.seats) {
     glue.set_may_wait(seat, realm.mayWait);
   }
+  if (realm.started) {
+    glue.set_heap_may_wait(realm.mayWait);
+  }
 }
 
 /** Something needs the instance no more. */
@@ -408,7 +416,8 @@ function release(realm: OwnRealm): void {
 /** Gives back what the instance took, if nothing needs it still; ends this agent's turn. */
 function endInstance(realm: OwnRealm, agent: number): void {
   const { statics, registry, record, instance } = realm;
-  const isUnused = realm.uses === 0 && realm.started;
+  // Where the module's heap stays locked it keeps its seat there, and stays started with it.
+  const isUnused = realm.uses === 0 && realm.started && glue.leave_heap();
   if (isUnused) {
     realm.started = false;
     realm.isRunning = false;

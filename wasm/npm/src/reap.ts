@@ -1,7 +1,7 @@
 /**
  * Reaping: taking in what an agent that has ended left in this memory.
  *
- * In this order: in every arena, the locks that it held, what it was doing behind them, what it
+ * In this order: in every arena, the module's own first, the locks that it held, what it was doing behind them, what it
  * cached, its seats; then its turn, if it ended while it was starting; then its stack and
  * thread-local data, and its record. Each step may be done twice, or by two realms at once, and one
  * that ends in the middle leaves the record, so the next who finds it starts again.
@@ -67,6 +67,10 @@ export interface Reaper {
 export async function reapAgent(reaper: Reaper, agent: number): Promise<Map<number, Reaped>> {
   const { statics, registry, news, instance } = reaper;
   const found = new Map<number, Reaped>();
+  // The module's own heap first: what the rest allocates comes from there.
+  for (let number = 0, header; (header = glue.heap_header(number)) !== 0; number += 1) {
+    await reapArena(header, agent);
+  }
   // An arena that is made meanwhile comes first and moves the others by one: none is passed over.
   for (let index = 0, header; (header = glue.arena_header(index)) !== 0; index += 1) {
     const reaped = await reapArena(header, agent);
