@@ -23,7 +23,7 @@ test('what is reserved is there without the heap', () => {
 
 test('what cannot be reserved is refused by name', () => {
   for (const [bytes, count] of [
-    [100, 17],
+    [100, 513],
     [4096, 1],
   ]) {
     throwsArenaError(

@@ -44,6 +44,7 @@ pub(crate) unsafe fn worker(seat: u32) -> ManuallyDrop<Worker<'static, WasmMemor
 pub fn create(
     cached_orders: u32,
     capacity: u32,
+    burst_capacity: u32,
     batch: u32,
     transfer_capacity: u32,
     max_workers: u32,
@@ -53,6 +54,7 @@ pub fn create(
     let config = Config {
         cached_orders,
         capacity,
+        burst_capacity,
         batch,
         transfer_capacity,
         max_workers,

@@ -8,8 +8,8 @@ use crate::thread::identity_word;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warena::{
-    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_CACHED_ORDERS, MAX_CAPACITY,
-    MAX_TRANSFER_CAPACITY, MAX_WORKERS, block_state,
+    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS,
+    MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS, block_state,
 };
 use wasm_bindgen::prelude::*;
 
@@ -28,6 +28,7 @@ struct Facts {
     agents: AgentFacts,
     max_block_bytes: u32,
     max_cached_orders: u32,
+    max_burst_capacity: u32,
     max_capacity: u32,
     max_transfer_capacity: u32,
     max_workers: u32,
@@ -55,6 +56,7 @@ pub fn facts() -> Result<JsValue, JsValue> {
         agents: AgentFacts::get(),
         max_block_bytes: MAX_BLOCK_BYTES,
         max_cached_orders: MAX_CACHED_ORDERS,
+        max_burst_capacity: MAX_BURST_CAPACITY,
         max_capacity: MAX_CAPACITY,
         max_transfer_capacity: MAX_TRANSFER_CAPACITY,
         max_workers: MAX_WORKERS,

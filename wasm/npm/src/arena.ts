@@ -68,6 +68,7 @@ export class Arena {
       maximumBytes,
       cachedOrders,
       capacity,
+      burstCapacity,
       batch,
       transferCapacity,
       maximumWorkers,
@@ -79,6 +80,7 @@ export class Arena {
       const header = glue.create(
         cachedOrders,
         capacity,
+        burstCapacity,
         batch,
         transferCapacity,
         maximumWorkers,
@@ -252,7 +254,7 @@ export class Arena {
   /**
    * Fills this agent's cache until the next `count` allocations of `bytes` bytes find something
    * there, whatever happens to the heap meanwhile. Throws `NotCached` when the arena does not cache
-   * the size, or not as many of it (`cachedOrders`, `capacity`).
+   * the size, or not as many of it (`cachedOrders`, `burstCapacity`).
    */
   reserve(bytes: number, count: number): void {
     this.#checkAttached('reserve');
