@@ -205,6 +205,9 @@ export async function reattach(handle, { times }) {
   for (let time = 0; time < times; time += 1) {
     const arena = await Arena.attach(handle);
     arena.free(arena.alloc(64));
+    // Figures and refusals leave nothing either.
+    arena.stats();
+    assert.throws(() => arena.free(16), { code: 'Foreign' });
     slots.add(arena.slot);
     arena.detach();
   }

@@ -12,6 +12,7 @@
  * | objects | what is allocated |
  * | options | what an arena can be made with |
  * | snapshot | the state of an arena, read from the shared memory itself |
+ * | answer | what the module has to say besides an integer |
  * | argument | the check of sizes and pointers |
  * | block, stats | what a byte of a block map says; figures |
  * | error | the one class of errors, and its codes |

@@ -10,7 +10,8 @@
  * number; make one's death known (life.ts); watch others; enter the table (registry.ts); take the
  * turn (turn.ts); start the instance; note its stack in the table; end the turn. Then seats are taken.
  */
-import { ArenaError, refused, shown, type ArenaErrorDetails } from './error.js';
+import { takeRefusal, type Refusal } from './answer.js';
+import { ArenaError, shown, type ArenaErrorDetails } from './error.js';
 import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import type { ArenaHandle } from './handle.js';
@@ -24,7 +25,7 @@ import { reapAgent, type Reaped } from './reap.js';
 import { Registry, type AgentRecord } from './registry.js';
 import { Statics } from './statics.js';
 import { endTurn, recoverTurn, takeTurn, tryTurn } from './turn.js';
-import { covering, refresh } from './view.js';
+import { covering } from './view.js';
 import { LockWatch } from './watch_locks.js';
 import { ThreadWatch } from './watch_threads.js';
 
@@ -124,12 +125,12 @@ export async function realmOf(handle: ArenaHandle): Promise<Realm> {
 }
 
 /** Takes a seat, on an instance that is started. @internal */
-export async function enter(name: string, attach: () => Seat): Promise<Seat> {
+export async function enter(attach: () => Seat): Promise<Seat> {
   const realm = current();
   realm.uses += 1;
   try {
     await ensureStarted(realm);
-    const taken = call(name, attach);
+    const taken = attach();
     realm.seats.add(taken.seat);
     return taken;
   } catch (error) {
@@ -145,40 +146,42 @@ export function leave(seat: number): void {
   release(realm);
 }
 
-/** A call of the module that throws what it refuses. @internal */
-export function call<T>(name: string, make: () => T): T {
+/**
+ * What a call of the module returns, which is 0 or false when it was refused: then the reason is thrown.
+ *
+ * @internal
+ */
+export function call(
+  name: string,
+  details: ArenaErrorDetails,
+  make: () => number | boolean,
+): number {
   for (let started; ;) {
-    try {
-      return make();
-    } catch (refusal) {
-      started ??= now();
-      if (!sleepIfBusy(refusal, started)) {
-        throw refused(name, refusal);
-      }
+    const result = make();
+    if (result) {
+      return Number(result);
     }
-  }
-}
-
-/** The address that an integer call returns, which is not 0; or throws why that was refused. @internal */
-export function patiently(name: string, details: ArenaErrorDetails, make: () => number): number {
-  for (let started; ;) {
-    const address = make();
-    if (address !== 0) {
-      return address;
-    }
-    refresh(current().memory);
-    const refusal: unknown = glue.take_refusal();
+    const { memory } = current();
+    const refusal = takeRefusal(memory);
     started ??= now();
     if (!sleepIfBusy(refusal, started)) {
-      throw refused(name, refusal, details);
+      throw refused(name, details, refusal);
     }
   }
 }
 
-/** The error for an integer call that was refused. @internal */
-export function lastRefusal(name: string, details: ArenaErrorDetails): unknown {
-  refresh(current().memory);
-  return refused(name, glue.take_refusal(), details);
+/** The error for a call that was refused, and is not to be tried again. @internal */
+export function lastRefusal(name: string, details: ArenaErrorDetails): ArenaError {
+  return refused(name, details, takeRefusal(current().memory));
+}
+
+function refused(
+  name: string,
+  details: ArenaErrorDetails,
+  refusal: Refusal | undefined,
+): ArenaError {
+  const { code, message, details: more } = refusal!;
+  return new ArenaError(code, `${name}: ${message}`, { ...more, ...details });
 }
 
 /** Milliseconds that an agent tries to get into a busy heap which may block, but must not wait. */
@@ -188,10 +191,9 @@ const PATIENCE = 1000;
  * After a refusal: whether the call may be tried again, after a moment's sleep. That is for an agent
  * which may block and yet waits for no lock ({@link watches}): it is to be patient, up to a bound.
  */
-function sleepIfBusy(refusal: unknown, started: number): boolean {
+function sleepIfBusy(refusal: Refusal | undefined, started: number): boolean {
   const { statics, mayBlock, mayWait } = current();
-  const isBusy = (refusal as { code?: unknown } | null | undefined)?.code === 'Busy';
-  if (!isBusy || !mayBlock || mayWait || now() - started > PATIENCE) {
+  if (refusal?.code !== 'Busy' || !mayBlock || mayWait || now() - started > PATIENCE) {
     return false;
   }
   statics.sleep(1);
@@ -230,7 +232,7 @@ export function reapDead(agent: number): Promise<Map<number, Reaped>> {
 }
 
 async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reaped>> {
-  const { statics, registry } = realm;
+  const { memory, statics, registry } = realm;
   const { agent, news } = realm.identity!;
   if (!realm.started) {
     // Its turn may be what keeps this realm from starting.
@@ -240,7 +242,7 @@ async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reap
   try {
     await ensureStarted(realm);
     const instance = realm.instance!;
-    return await reapAgent({ agent, instance, statics, registry, news }, dead);
+    return await reapAgent({ agent, memory, instance, statics, registry, news }, dead);
   } finally {
     release(realm);
   }
