@@ -15,7 +15,32 @@ const RUN_TIME = 4000;
 /** The README's picture may be at most this large, in bytes. */
 const LARGEST = 300_000;
 
-/** Each scene: the window, the colour scheme, and what to set before Start; nothing is set when idle. */
+/** Kills two workers, and shows the moment between. */
+async function kill(page) {
+  await page.act(1, 'kill');
+  await page.tab.waitForSelector('[data-life=reaped]');
+  await page.act(2, 'kill');
+  await page.tab.waitForTimeout(500);
+}
+
+/** Kills workers, starts another one, frees what one left, and verifies. */
+async function reap(page) {
+  await page.act(0, 'kill');
+  await page.act(1, 'kill');
+  await page.act(2, 'kill');
+  for (const worker of [0, 1, 2]) {
+    await page.tab.waitForSelector(`[data-worker="${worker}"][data-life=reaped]`);
+  }
+  await page.act(0, 'another');
+  await page.tab.waitForSelector('[data-worker="0"][data-life=living]');
+  await page.act(2, 'free-left');
+  await page.tab.waitForTimeout(1000);
+}
+
+/**
+ * Each scene: the window, the colour scheme, what to set before Start (nothing is set when idle), and
+ * what to do while it runs.
+ */
 const SCENES = {
   idle: { viewport: WIDE, scheme: 'dark' },
   'malloc-free': { viewport: WIDE, scheme: 'dark', set: [] },
@@ -31,11 +56,19 @@ const SCENES = {
       ['fill', '#objects', '12'],
     ],
   },
+  killed: { viewport: WIDE, scheme: 'dark', set: [], act: kill },
+  'killed-light': { viewport: WIDE, scheme: 'light', set: [], act: kill },
+  reaped: { viewport: WIDE, scheme: 'dark', set: [], act: reap },
+  'reaped-light': { viewport: WIDE, scheme: 'light', set: [], act: reap },
+  'narrow-killed-dark': { viewport: NARROW, scheme: 'dark', set: [], act: kill },
+  'narrow-killed-light': { viewport: NARROW, scheme: 'light', set: [], act: kill },
+  'narrow-reaped-dark': { viewport: NARROW, scheme: 'dark', set: [], act: reap },
+  'narrow-reaped-light': { viewport: NARROW, scheme: 'light', set: [], act: reap },
   'narrow-dark': { viewport: NARROW, scheme: 'dark', set: [] },
   'narrow-light': { viewport: NARROW, scheme: 'light', set: [['check', '[value=malloc-xfree]']] },
 };
 
-async function take(lab, { viewport, scheme, set }, file) {
+async function take(lab, { viewport, scheme, set, act }, file) {
   const page = await VisitedPage.open(lab, viewport, (tab) =>
     tab.emulateMedia({ colorScheme: scheme }),
   );
@@ -48,6 +81,7 @@ async function take(lab, { viewport, scheme, set }, file) {
     await page.waitForPhase('running');
     await page.tab.waitForTimeout(RUN_TIME);
   }
+  await act?.(page);
   await page.tab.screenshot({ path: file, fullPage: viewport === NARROW });
   await page.close();
   console.log(file);

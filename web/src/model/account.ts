@@ -1,0 +1,33 @@
+/**
+ * The account of an arena's objects, at a moment when nobody runs: all that it holds as allocated,
+ * against what the workers say they hold and what those that were killed have left.
+ */
+
+export interface Account<Listed> {
+  /** Objects that somebody holds, or has left, and that are there. */
+  found: number;
+  /** Those that are not there, or that two claim. */
+  missing: number;
+  /** Objects that nobody knows of. */
+  unknown: Listed[];
+}
+
+/** Compares the objects that are `allocated` with those that are `known`. */
+export function settle<Listed extends { pointer: number }>(
+  allocated: Iterable<Listed>,
+  known: Iterable<{ pointer: number }>,
+): Account<Listed> {
+  const rest = new Map<number, Listed>();
+  for (const object of allocated) {
+    rest.set(object.pointer, object);
+  }
+  let [found, missing] = [0, 0];
+  for (const { pointer } of known) {
+    if (rest.delete(pointer)) {
+      found += 1;
+    } else {
+      missing += 1;
+    }
+  }
+  return { found, missing, unknown: [...rest.values()] };
+}
