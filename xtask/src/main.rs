@@ -35,8 +35,8 @@ cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
 cargo xtask test tsan|fuzz
     the threads' tests under ThreadSanitizer; a minute of fuzzing, which also belongs to all where
     there is a nightly toolchain
-cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
-    the benchmarks, natively or as WebAssembly in Node
+cargo xtask bench native|node|chrome [--quick] [--json FILE] [--only NAME]
+    the benchmarks, natively or as WebAssembly in Node or in headless Chromium; --help: more flags
 cargo xtask pack
     builds the npm package target/npm/warena-<version>.tgz
 cargo xtask setup [--check]
@@ -121,7 +121,7 @@ fn run() -> Result<bool> {
                 Some(Value(name)) => bench::Host::parse(&name.string()?)?,
                 Some(Long("help") | Short('h')) => return help(),
                 Some(other) => return Err(other.unexpected().into()),
-                None => bail!("bench needs a host: native or node"),
+                None => bail!("bench needs a host: native, node or chrome"),
             };
             // Everything behind the host belongs to the benchmarks.
             let flags: Vec<_> = arguments.raw_args()?.collect();
