@@ -23,9 +23,9 @@ const HEADERS: &str = "/usr/include/wasm32-wasi";
 const GIVES_UP: &str = "for (int i = 0; i < 10000; i++) {";
 const TRIES_ON: &str = "for (;;) {";
 
-/// Flags of the threads build; no start-up code, as wasm-ld would wrap every export in it; and 16
-/// MiB asked of the memory at a time, since a page's memory is not a server's.
-const FLAGS: [&str; 13] = [
+/// Flags of the threads build. The start-up code is left out, as wasm-ld would wrap every export in
+/// it: the peer calls what it would have called.
+const FLAGS: [&str; 12] = [
     "--target=wasm32-wasi",
     "-O3",
     "-matomics",
@@ -37,7 +37,6 @@ const FLAGS: [&str; 13] = [
     "-DMI_SECURE=0",
     "-DMI_DEBUG=0",
     "-DMI_PRIM_HAS_PROCESS_ATTACH=1",
-    "-DMI_DEFAULT_ARENA_RESERVE=16384L",
     "-c",
 ];
 

@@ -17,7 +17,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const { chromium } = createRequire(resolve(here, '../../web/package.json'))('playwright-core');
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
-const PAGE = '<!doctype html><title>Warena benchmarks</title>';
+const PAGE = '<!doctype html><title>Warena benchmarks</title><link rel="icon" href="data:,">';
 
 const [modules, entry, ...flags] = process.argv.slice(2);
 if (modules === undefined || entry === undefined) {

@@ -1,6 +1,6 @@
 /*
- * What mimalloc's C code finds of a C library in WebAssembly: no environment, no output, no files,
- * a clock that stands still, and the memory's own growth. Everything that it computes with (memcpy
+ * What mimalloc's C code finds of a C library in WebAssembly: no environment, no output, a
+ * clock that stands still, and the memory's own growth. Everything that it computes with (memcpy
  * and the like) comes with Rust.
  */
 #include <errno.h>

@@ -112,10 +112,39 @@ impl Clock {
         Self { cost_ns, step_ns }
     }
 
-    /// Whether a phase of this many ns can be timed by two readings: the reading itself, which
-    /// is subtracted, and the step are small against it.
-    pub fn can_time(&self, phase_ns: f64) -> bool {
+    /// Whether phases of this many ns can be timed by two readings each, `total_ns` of them.
+    ///
+    /// What a reading costs is subtracted, and so must be small against a phase. A phase may be
+    /// shorter than a step: phases begin anywhere between two steps, so that what is cut off from
+    /// one is added to another, and the mean of many is right.
+    pub fn can_time(&self, phase_ns: f64, total_ns: f64) -> bool {
         const TIMES: f64 = 8.0;
-        phase_ns >= TIMES * self.cost_ns.max(self.step_ns)
+        const ERROR: f64 = 0.05;
+        let phases = total_ns / (2.0 * phase_ns);
+        // The difference of two uniform errors has this deviation, in steps.
+        let error_ns = self.step_ns / 6_f64.sqrt() / phases.sqrt();
+        phase_ns >= TIMES * self.cost_ns && error_ns <= ERROR * phase_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarse_clock_times_many_phases() {
+        let coarse = Clock {
+            cost_ns: 100.0,
+            step_ns: 5000.0,
+        };
+        assert!(coarse.can_time(2000.0, 5e7));
+        assert!(!coarse.can_time(2000.0, 5e5), "too few");
+        assert!(!coarse.can_time(700.0, 5e9), "too short");
+        let fine = Clock {
+            cost_ns: 20.0,
+            step_ns: 1.0,
+        };
+        assert!(fine.can_time(200.0, 5e6));
+        assert!(!fine.can_time(f64::NAN, 5e6), "nothing");
     }
 }

@@ -200,7 +200,10 @@ fn coordinate<H: Heap, W: Workload>(stage: &Stage<'_, H, W>, cell: &Cell) -> Obs
 
     let share = (plan.cores as f64 / cell.producers as f64).min(1.0);
     let phase_ns = stage.pairs.mean().unwrap_or(0.0) * share * cell.allocs as f64 / 2.0;
-    let time_phases = W::PHASES && plan.clock.can_time(phase_ns);
+    let time_phases = W::PHASES
+        && plan
+            .clock
+            .can_time(phase_ns, plan.length.as_nanos() as f64 / 2.0);
     stage.time_phases.store(time_phases, Ordering::Relaxed);
     stage.stop.store(false, Ordering::Relaxed);
     stage.gate.wait();
