@@ -6,15 +6,17 @@
 //!
 //! [`open`]: Arena::open
 
+use crate::agent::{Agent, agent_number};
 use crate::check::{self, CheckError};
 use crate::config::Config;
 use crate::damage::Damage;
-use crate::error::{ArenaError, AttachError, Busy};
+use crate::error::{ArenaError, AttachError, Busy, ReapError};
 use crate::header::{HEADER_OFFSET, Header, LAYOUT_VERSION, MAGIC};
 use crate::heap::central::Heap;
-use crate::lock::{Context, Owner};
+use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, MAX_CHUNKS, order_of};
+use crate::reap::{self, Reaped};
 use crate::slot_stats::SlotStats;
 use crate::snapshot::{self, SeenBlock};
 use crate::source::ChunkSource;
@@ -43,7 +45,7 @@ impl<S: ChunkSource> Arena<S> {
     pub fn create(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         config.check().map_err(ArenaError::Config)?;
         let memory = source.memory();
-        let run = source.acquire(1).ok_or(ArenaError::OutOfMemory)?;
+        let run = source.acquire(1, 0).ok_or(ArenaError::OutOfMemory)?;
         let arena = Self {
             address: run.address + HEADER_OFFSET,
             memory,
@@ -193,6 +195,40 @@ impl<S: ChunkSource> Arena<S> {
         slots.find_map(|slot| slot.checked(self.memory)?.first_damage())
     }
 
+    /// Takes in what an agent that has ended left in this arena: locks that it held, what it was doing
+    /// behind them, the objects that it cached or was moving, its slots. What its program had allocated
+    /// stays so; [`snapshot`](Self::snapshot) lists it. Nothing happens when there is nothing left, so
+    /// two agents may reap the same one, or one agent twice.
+    ///
+    /// # Safety
+    ///
+    /// The agent of that number ([`agent_number`](crate::agent_number)) has ended: it executes
+    /// nothing any more, and what it wrote is visible to the caller, as it is to who joins a thread or
+    /// is told by the host.
+    pub unsafe fn reap_agent(&self, agent: u32) -> Result<Reaped, ReapError> {
+        if agent == agent_number() {
+            return Err(ReapError::Live);
+        }
+        if agent == 0 || agent >= Agent::UNKNOWN.number() {
+            return Ok(Reaped::default());
+        }
+        let (dead, patience) = (Agent::numbered(agent), self.context.into());
+        // SAFETY: the caller's promise, passed on.
+        Ok(unsafe { reap::reap(self.header(), &self.source, dead, patience) }?)
+    }
+
+    /// [`reap_agent`](Self::reap_agent) of the agent whose worker sits in that slot. Nothing happens
+    /// when nobody sits there.
+    ///
+    /// # Safety
+    ///
+    /// As [`reap_agent`](Self::reap_agent): the agent in the slot has ended.
+    pub unsafe fn reap(&self, slot: u32) -> Result<Reaped, ReapError> {
+        let slot = self.slot_stats(slot).ok_or(ReapError::NoSlot)?;
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.reap_agent(slot.agent) }
+    }
+
     /// Ends the arena: all its chunks go back to the source, whatever is allocated in them.
     ///
     /// # Safety
@@ -215,7 +251,7 @@ impl<S: ChunkSource> Arena<S> {
 
     fn heap(&self) -> Result<Heap<'_>, Busy> {
         self.header()
-            .heap(&self.source, Owner::ARENA, self.context.into())
+            .heap(&self.source, Agent::current(), self.context.into())
     }
 
     pub(crate) fn header(&self) -> &Header {

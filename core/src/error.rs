@@ -203,6 +203,34 @@ impl fmt::Display for AttachError {
     }
 }
 
+/// Why nothing was reaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReapError {
+    /// No slot of this number was ever made.
+    NoSlot,
+    /// It is the calling agent's own, which has not ended.
+    Live,
+    /// This context may not wait, and the heap stayed locked for as long as it may spin: by a living
+    /// agent, or by another that has ended and is to be reaped first.
+    Busy,
+}
+
+impl fmt::Display for ReapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoSlot => "no such slot: none of this number was ever made",
+            Self::Live => "the calling agent's own slot: only what an ended agent left is reaped",
+            Self::Busy => "the heap is locked and this context may not wait; try again",
+        })
+    }
+}
+
+impl From<Busy> for ReapError {
+    fn from(_: Busy) -> Self {
+        Self::Busy
+    }
+}
+
 /// The heap stayed locked for as long as a context that may not wait may spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy;
@@ -237,4 +265,5 @@ impl core::error::Error for FreeError {}
 impl core::error::Error for ReallocError {}
 impl core::error::Error for ArenaError {}
 impl core::error::Error for AttachError {}
+impl core::error::Error for ReapError {}
 impl core::error::Error for Busy {}

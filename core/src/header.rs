@@ -3,13 +3,14 @@
 //! It stands in the arena's first chunk, right behind that chunk's block map: settings, the slot
 //! directory, the central heap, the transfer caches and the chunk table.
 
+use crate::agent::Agent;
 use crate::cache::slots::Slots;
 use crate::cache::transfer::Transfer;
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::error::Busy;
 use crate::heap::block_map::MAP_ORDER;
 use crate::heap::central::{Central, Heap};
-use crate::lock::{Owner, Patience};
+use crate::lock::Patience;
 use crate::order::block_bytes;
 use crate::source::ChunkSource;
 use crate::sync::PlainU32;
@@ -87,11 +88,11 @@ impl Header {
     pub(crate) fn heap(
         &self,
         source: &impl ChunkSource,
-        owner: Owner,
+        agent: Agent,
         patience: Patience,
     ) -> Result<Heap<'_>, Busy> {
         // SAFETY: the header lies in the source's memory.
-        let mut heap = unsafe { self.central.lock(source.memory(), owner, patience) }?;
+        let mut heap = unsafe { self.central.lock(source.memory(), agent, patience) }?;
         heap.drain_deferred(source);
         Ok(heap)
     }

@@ -102,7 +102,7 @@ layout! {
     /// In a transfer cache: room.
     transfer_capacity = offset_of!(Transfer, capacity);
 
-    /// In a slot: 1 while a worker sits there.
+    /// In a slot: the number of the agent whose worker sits there; 0: nobody.
     slot_attached = offset_of!(Slot, attached);
     /// In a slot: 0, or in checking mode the address of its part for that, which begins with the
     /// stacks in use; those of the slot itself are then closed.

@@ -20,22 +20,27 @@
 //! | layer | modules | what it is |
 //! | --- | --- | --- |
 //! | handles | [`Arena`], [`Worker`] | every public call |
-//! | whole | `header`, `stats`, `verify`, `check`, `layout` | the root of an arena, and what is read of it |
+//! | whole | `header`, `stats`, `verify`, `check`, `reap`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
 //! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
-//! | ground | `order`, `memory`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
+//! | ground | `order`, `memory`, `agent`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
 #![no_std]
 #![cfg_attr(
     all(target_family = "wasm", target_feature = "atomics"),
-    feature(stdarch_wasm_atomic_wait)
+    feature(stdarch_wasm_atomic_wait, thread_local)
 )]
 
+mod agent;
 mod arena;
 mod cache;
 mod check;
 mod config;
 mod damage;
+#[cfg(feature = "death")]
+pub mod death;
+#[cfg(not(feature = "death"))]
+mod death;
 mod error;
 mod header;
 mod heap;
@@ -44,6 +49,7 @@ mod lock;
 mod memory;
 mod order;
 mod order_stats;
+mod reap;
 mod slot_stats;
 mod snapshot;
 mod source;
@@ -53,13 +59,18 @@ mod verify;
 mod violation;
 mod worker;
 
+pub use agent::agent_number;
+#[cfg(all(target_family = "wasm", target_feature = "atomics"))]
+pub use agent::{AgentWords, become_agent, has_thread_local_data};
 pub use arena::Arena;
 pub use check::CheckError;
 pub use config::{
     Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
-pub use error::{AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError};
+pub use error::{
+    AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
+};
 pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};
 pub use layout::Layout;
@@ -67,6 +78,7 @@ pub use lock::Context;
 pub use memory::Memory;
 pub use order::{CHUNK_BYTES, MAX_BLOCK_BYTES, MAX_ORDER, UNIT_BYTES, order_of};
 pub use order_stats::OrderStats;
+pub use reap::Reaped;
 pub use slot_stats::SlotStats;
 pub use snapshot::SeenBlock;
 #[cfg(not(target_family = "wasm"))]

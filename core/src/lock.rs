@@ -2,20 +2,27 @@
 //!
 //! | bits | meaning |
 //! | --- | --- |
-//! | 0–30 | owner + 1: who holds it; 0: nobody |
+//! | 0–30 | the number of the agent that holds it; 0: nobody |
 //! | 31 | somebody may be waiting: the holder wakes one when it lets go |
 //!
-//! The owner is there so that the lock of a worker that died can be told apart from a lock that
-//! is merely busy, and so that a worker which re-enters the allocator while it holds the lock, from
-//! a chunk source say, is told [`Busy`] instead of waiting for itself. How long anybody else tries
-//! is its [`Patience`]; trying and taking return the same thing.
+//! The agent is there so that a lock whose holder has ended can be [taken over](Lock::take_over),
+//! and so that an agent which re-enters the allocator while it holds the lock, from a chunk source
+//! say, is told [`Busy`] instead of waiting for itself: by whichever worker or handle it comes, since
+//! nobody else ever writes its number. How long anybody else tries is its [`Patience`]; trying and
+//! taking return the same thing.
 //!
 //! **Ordering.** Taking is an acquire of the word, letting go a release of it, so all that one
 //! holder wrote is visible to the next. No waiter is lost: whoever is about to wait has set bit
 //! 31 in the very value that it waits on, so a release after that sees the bit and wakes, and a
 //! release before it changes the word, on which the wait returns at once. Who wakes takes the
-//! lock with bit 31 set, since others may still wait.
+//! lock with bit 31 set, since others may still wait. What is lost is a wake that went to an agent
+//! which was being terminated: whoever reaps it [wakes all](Lock::wake_all).
+//!
+//! **Taking over.** Only the word of an agent that has ended is replaced, by one exchange, which one
+//! heir wins; it keeps bit 31. All that the dead agent wrote is visible to whoever learned of its
+//! end, since the end of a thread is ordered before the news of it.
 
+use crate::agent::Agent;
 use crate::error::Busy;
 use crate::sync::{AtomicU32, Ordering};
 
@@ -58,19 +65,6 @@ impl From<Context> for Patience {
     }
 }
 
-/// Who takes a lock: a slot's number, or [`Owner::ARENA`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner(u32);
-
-impl Owner {
-    /// A call on the arena itself, made by no slot: attach, stats, verify.
-    pub(crate) const ARENA: Self = Self(WAITERS - 1);
-
-    pub(crate) const fn slot(number: u32) -> Self {
-        Self(number + 1)
-    }
-}
-
 /// The lock. Zeroed memory is an unlocked one.
 #[repr(C)]
 pub(crate) struct Lock {
@@ -92,67 +86,95 @@ impl Lock {
 
     /// Takes the lock if it is free now. Never waits.
     #[inline]
-    pub(crate) fn try_lock(&self, owner: Owner) -> Result<LockGuard<'_>, Busy> {
+    pub(crate) fn try_lock(&self, agent: Agent) -> Result<LockGuard<'_>, Busy> {
         // Look before the exchange: a failed exchange would still take the line from its holder.
         if self.word.load(Ordering::Relaxed) != 0 {
             return Err(Busy);
         }
         self.word
-            .compare_exchange(0, owner.0, Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(0, agent.number(), Ordering::Acquire, Ordering::Relaxed)
             .map(|_| LockGuard { lock: self })
             .map_err(|_| Busy)
     }
 
     /// Takes the lock, with that much patience.
     #[inline]
-    pub(crate) fn lock(&self, owner: Owner, patience: Patience) -> Result<LockGuard<'_>, Busy> {
-        self.try_lock(owner)
-            .or_else(|Busy| self.lock_slow(owner, patience))
+    pub(crate) fn lock(&self, agent: Agent, patience: Patience) -> Result<LockGuard<'_>, Busy> {
+        self.try_lock(agent)
+            .or_else(|Busy| self.lock_slow(agent, patience))
     }
 
     /// Takes the lock by a short spin and no wait, whoever asks: for work that another path can
     /// do as well.
     #[inline]
-    pub(crate) fn lock_soon(&self, owner: Owner) -> Result<LockGuard<'_>, Busy> {
-        self.try_lock(owner)
-            .or_else(|Busy| self.spin(owner, SPINS_BEFORE_WAIT))
+    pub(crate) fn lock_soon(&self, agent: Agent) -> Result<LockGuard<'_>, Busy> {
+        self.try_lock(agent)
+            .or_else(|Busy| self.spin(agent, SPINS_BEFORE_WAIT))
     }
 
     #[cold]
-    fn spin(&self, owner: Owner, spins: u32) -> Result<LockGuard<'_>, Busy> {
+    fn spin(&self, agent: Agent, spins: u32) -> Result<LockGuard<'_>, Busy> {
         (0..spins)
             .find_map(|_| {
                 parking::relax();
-                self.try_lock(owner).ok()
+                self.try_lock(agent).ok()
             })
             .ok_or(Busy)
     }
 
     #[cold]
-    fn lock_slow(&self, owner: Owner, patience: Patience) -> Result<LockGuard<'_>, Busy> {
-        if self.is_held_by(owner) {
+    fn lock_slow(&self, agent: Agent, patience: Patience) -> Result<LockGuard<'_>, Busy> {
+        if self.is_held_by(agent) {
             return Err(Busy);
         }
         match patience {
             Patience::Try => Err(Busy),
-            Patience::Spin => self.spin(owner, SPINS_WITHOUT_WAIT),
+            Patience::Spin => self.spin(agent, SPINS_WITHOUT_WAIT),
             Patience::Wait => Ok(self
-                .spin(owner, SPINS_BEFORE_WAIT)
-                .unwrap_or_else(|Busy| self.wait_and_lock(owner))),
+                .spin(agent, SPINS_BEFORE_WAIT)
+                .unwrap_or_else(|Busy| self.wait_and_lock(agent))),
         }
     }
 
-    /// Whether this very slot holds the lock. Its own word is exact: nobody else writes or clears
-    /// it. Calls on an arena share one owner, and cannot be told apart.
-    fn is_held_by(&self, owner: Owner) -> bool {
-        owner != Owner::ARENA && self.word.load(Ordering::Relaxed) & !WAITERS == owner.0
+    /// Whether this very agent holds the lock. Its own word is exact: nobody else writes or clears
+    /// it. Those that nobody can name cannot be told apart.
+    fn is_held_by(&self, agent: Agent) -> bool {
+        agent != Agent::UNKNOWN && self.holder() == agent.number()
     }
 
-    fn wait_and_lock(&self, owner: Owner) -> LockGuard<'_> {
+    /// The number of the agent that holds the lock; 0: nobody.
+    pub(crate) fn holder(&self) -> u32 {
+        self.word.load(Ordering::Relaxed) & !WAITERS
+    }
+
+    /// Takes the lock out of the hands of `dead`, which has ended; `None` if it is not there.
+    pub(crate) fn take_over(&self, dead: Agent, heir: Agent) -> Option<LockGuard<'_>> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & !WAITERS == dead.number() {
+            let taken = heir.number() | word & WAITERS;
+            match self
+                .word
+                .compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(LockGuard { lock: self }),
+                // Somebody came to wait, or to take it over.
+                Err(found) => word = found,
+            }
+        }
+        None
+    }
+
+    /// Wakes everybody who waits, to look again: one of them may be waiting for a wake that a dead
+    /// agent got.
+    pub(crate) fn wake_all(&self) {
+        parking::wake_all(self);
+    }
+
+    fn wait_and_lock(&self, agent: Agent) -> LockGuard<'_> {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let wanted = if word == 0 {
-                owner.0 | WAITERS
+                agent.number() | WAITERS
             } else {
                 word | WAITERS
             };
@@ -203,7 +225,11 @@ mod parking {
     }
 
     pub(super) fn wake_one(lock: &Lock) {
-        atomic_wait::wake_one(&lock.word);
+        atomic_wait::wake_one(lock.word.as_ptr().cast_const().cast());
+    }
+
+    pub(super) fn wake_all(lock: &Lock) {
+        atomic_wait::wake_all(lock.word.as_ptr().cast_const().cast());
     }
 }
 
@@ -228,11 +254,19 @@ mod parking {
         }
     }
 
-    #[cfg(target_feature = "atomics")]
     pub(super) fn wake_one(lock: &Lock) {
+        wake(lock, 1);
+    }
+
+    pub(super) fn wake_all(lock: &Lock) {
+        wake(lock, u32::MAX);
+    }
+
+    #[cfg(target_feature = "atomics")]
+    fn wake(lock: &Lock, most: u32) {
         // SAFETY: the word is alive and aligned. Waking is allowed to every agent.
         unsafe {
-            core::arch::wasm32::memory_atomic_notify(lock.word.as_ptr().cast(), 1);
+            core::arch::wasm32::memory_atomic_notify(lock.word.as_ptr().cast(), most);
         }
     }
 
@@ -240,7 +274,7 @@ mod parking {
     pub(super) fn wait(_: &Lock, _: u32) {}
 
     #[cfg(not(target_feature = "atomics"))]
-    pub(super) fn wake_one(_: &Lock) {}
+    fn wake(_: &Lock, _: u32) {}
 }
 
 /// Waiting in a model: compares and sleeps as one step, as a futex does, and sleeps until it is
@@ -268,6 +302,11 @@ mod parking {
         let _guard = lock.parked.mutex.lock().unwrap();
         lock.parked.condition.notify_one();
     }
+
+    pub(super) fn wake_all(lock: &Lock) {
+        let _guard = lock.parked.mutex.lock().unwrap();
+        lock.parked.condition.notify_all();
+    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -276,19 +315,35 @@ mod tests {
     extern crate std;
 
     #[test]
-    fn a_held_lock_refuses_and_names_its_owner() {
+    fn a_held_lock_refuses_and_names_its_agent() {
         let lock = Lock::new();
-        let guard = lock.try_lock(Owner::slot(6)).ok();
+        let guard = lock.try_lock(Agent::numbered(7)).ok();
         assert_eq!(lock.word.load(Ordering::Relaxed), 7);
-        assert!(lock.try_lock(Owner::ARENA).is_err());
-        assert!(lock.lock(Owner::ARENA, Patience::Spin).is_err());
+        assert!(lock.try_lock(Agent::numbered(1)).is_err());
+        assert!(lock.lock(Agent::numbered(1), Patience::Spin).is_err());
         assert!(
-            lock.lock(Owner::slot(6), Patience::Wait).is_err(),
+            lock.lock(Agent::numbered(7), Patience::Wait).is_err(),
             "re-entry"
         );
         drop(guard);
-        assert!(lock.lock(Owner::ARENA, Patience::Spin).is_ok());
+        assert!(lock.lock(Agent::numbered(1), Patience::Spin).is_ok());
         assert_eq!(lock.word.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn only_the_lock_of_the_dead_is_taken_over() {
+        let [live, dead, heir] = [1, 2, 3].map(Agent::numbered);
+        let lock = Lock::new();
+        assert!(lock.take_over(dead, heir).is_none(), "nobody holds it");
+        let guard = lock.try_lock(live).ok();
+        assert!(lock.take_over(dead, heir).is_none(), "the living hold it");
+        drop(guard);
+        core::mem::forget(lock.try_lock(dead).ok());
+        let inherited = lock.take_over(dead, heir);
+        assert!(inherited.is_some() && lock.holder() == heir.number());
+        assert!(lock.take_over(dead, live).is_none(), "one heir");
+        drop(inherited);
+        assert_eq!(lock.holder(), 0);
     }
 
     #[test]
@@ -301,7 +356,7 @@ mod tests {
                 let (lock, total) = (&lock, &total);
                 scope.spawn(move || {
                     for _ in 0..ROUNDS {
-                        let guard = lock.lock(Owner::slot(number), Patience::Wait);
+                        let guard = lock.lock(Agent::numbered(number + 1), Patience::Wait);
                         assert!(guard.is_ok());
                         // Long enough that others run out of spins and really wait.
                         (0..300).for_each(|_| core::hint::spin_loop());
@@ -331,7 +386,7 @@ mod model {
         model.check(move || {
             let shared = Arc::new((Lock::new(), PlainU32::new(0)));
             let take = |number: u32, patience, shared: &(Lock, PlainU32)| {
-                let guard = shared.0.lock(Owner::slot(number), patience);
+                let guard = shared.0.lock(Agent::numbered(number + 1), patience);
                 assert!(guard.is_ok() || patience == Patience::Spin);
                 guard.map_or(0, |_guard| {
                     shared.1.add(1);
@@ -356,6 +411,48 @@ mod model {
     }
 
     extern crate std;
+
+    /// The holder has ended. Two heirs race, and two agents of which one waits: one heir gets what
+    /// the dead one wrote, the others come after it, and nobody sleeps for ever.
+    #[test]
+    fn one_heir_and_all_others_after_it() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let shared = Arc::new((Lock::new(), PlainU32::new(0)));
+            let [dead, waiter, first, second] = [1, 2, 3, 4].map(Agent::numbered);
+            let dying = shared.clone();
+            let end = loom::thread::spawn(move || {
+                core::mem::forget(dying.0.try_lock(dead).ok());
+                dying.1.set(7);
+            });
+            end.join().unwrap();
+            let waiting = shared.clone();
+            let waits = loom::thread::spawn(move || {
+                let guard = waiting.0.lock(waiter, Patience::Wait);
+                assert!(guard.is_ok());
+                waiting.1.add(1);
+            });
+            let heir = move |shared: &(Lock, PlainU32), agent| {
+                let guard = shared.0.take_over(dead, agent);
+                let inherited = guard.is_some();
+                if inherited {
+                    assert_eq!(shared.1.get(), 7, "somebody came before the heir");
+                    shared.1.add(1);
+                }
+                drop(guard);
+                shared.0.wake_all();
+                inherited
+            };
+            let other = shared.clone();
+            let races = loom::thread::spawn(move || heir(&other, second));
+            let mine = heir(&shared, first);
+            let theirs = races.join().unwrap();
+            assert!(mine != theirs, "two heirs or none");
+            waits.join().unwrap();
+            assert_eq!((shared.1.get(), shared.0.holder()), (9, 0));
+        });
+    }
 
     #[test]
     fn two_that_wait() {

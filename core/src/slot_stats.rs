@@ -18,6 +18,9 @@ pub struct SlotStats {
     pub slot: u32,
     /// Whether a worker sits there.
     pub attached: bool,
+    /// The number of the agent whose worker it is ([`agent_number`](crate::agent_number)); 0: nobody
+    /// sits there.
+    pub agent: u32,
     /// Bytes in its cache, and in checking mode in its quarantine.
     pub cached_bytes: u64,
     /// Allocations that its cache served, refilled or not.
@@ -45,6 +48,7 @@ impl SlotStats {
         let mut stats = Self {
             slot: slot.number.get(),
             attached: slot.attached.get() != 0,
+            agent: slot.attached.get(),
             ..Self::default()
         };
         for order in 0..CHUNK_ORDER as usize {

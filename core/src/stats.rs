@@ -183,17 +183,17 @@ impl Stats {
             stats.cached_bytes += order.cached_objects * u64::from(order.block_bytes);
             stats.in_transfer_bytes += order.in_transfer_objects * u64::from(order.block_bytes);
         }
-        stats.split_owned(central);
+        stats.split_owned(central, deferred_units(header, memory).into());
         stats
     }
 
     /// Shares out the bytes owned so that the parts add up to them, whatever moved meanwhile.
-    fn split_owned(&mut self, central: &Central) {
+    fn split_owned(&mut self, central: &Central, deferred_units: u64) {
         let unit = u64::from(UNIT_BYTES);
         self.owned_bytes = u64::from(self.chunks + self.huge_chunks) * u64::from(CHUNK_BYTES);
         self.free_bytes = u64::from(central.free_units.get()) * unit;
         self.metadata_bytes = u64::from(central.metadata_units.get()) * unit;
-        self.deferred_bytes = u64::from(central.deferred.units()) * unit;
+        self.deferred_bytes = deferred_units * unit;
         let mut rest = self.owned_bytes;
         for part in [
             &mut self.metadata_bytes,
@@ -209,6 +209,19 @@ impl Stats {
         // While workers run the sum can be off, by what is in flight.
         self.requested_bytes = self.requested_bytes.map(|bytes| bytes.min(rest));
     }
+}
+
+/// Units on the deferred list: what slots put there less what was drained. While workers run, a
+/// sample may catch the second before the first.
+pub(crate) fn deferred_units(header: &Header, memory: Memory) -> u32 {
+    let drained = header.central.deferred.drained_units.get();
+    let units = header
+        .slots
+        .iter(memory)
+        .fold(drained.wrapping_neg(), |sum, slot| {
+            sum.wrapping_add(slot.deferred_units.get())
+        });
+    (units as i32).max(0) as u32
 }
 
 /// `part` of `whole`, or none where the whole is nothing.

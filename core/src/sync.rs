@@ -9,11 +9,17 @@
 //!   watchers may read them at any moment. Who may write is settled elsewhere (a lock, or the
 //!   ownership of a slot or of a block), so the access itself orders nothing and costs nothing:
 //!   a relaxed load or store natively, a plain one on wasm.
+//!
+//! Every write of either is a step in the life of its agent: see [`death`](crate::death).
 
+#[cfg(not(any(loom, feature = "death")))]
+pub use core::sync::atomic::AtomicU32;
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+pub use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+pub use loom::sync::atomic::{AtomicU32, Ordering, fence};
+#[cfg(all(feature = "death", not(loom)))]
+pub use mortal::AtomicU32;
 
 macro_rules! plain {
     ($(#[$doc:meta])* $name:ident, $value:ty, $atomic:ident) => {
@@ -105,6 +111,12 @@ impl SettledU32 {
 }
 
 impl PlainU8 {
+    /// [`set`](Self::set) of a byte of an object's contents, which leads to nothing: no step.
+    #[inline]
+    pub fn paint(&self, value: u8) {
+        self.0.paint(value);
+    }
+
     /// Replaces `current` by `new` in one step, whoever else tries it at the same moment; whether
     /// it was `current`. What the winner of another such step wrote before is visible then.
     pub fn exchange(&self, current: u8, new: u8) -> bool {
@@ -124,11 +136,13 @@ impl PlainU32 {
 trait Cell<T> {
     fn read(&self) -> T;
     fn write(&self, value: T);
+    fn paint(&self, value: T);
 }
 
 #[cfg(not(target_family = "wasm"))]
 mod cell {
     use super::{Cell, Ordering};
+    use crate::death::step;
     #[cfg(not(loom))]
     pub use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
     #[cfg(loom)]
@@ -144,6 +158,13 @@ mod cell {
 
                 #[inline(always)]
                 fn write(&self, value: $value) {
+                    if step() {
+                        self.paint(value)
+                    }
+                }
+
+                #[inline(always)]
+                fn paint(&self, value: $value) {
                     self.store(value, Ordering::Relaxed)
                 }
             }
@@ -154,8 +175,10 @@ mod cell {
     relaxed!(AtomicU64, u64);
 
     pub fn exchange(cell: &AtomicU8, current: u8, new: u8) -> bool {
-        cell.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        step()
+            && cell
+                .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
     }
 }
 
@@ -165,6 +188,7 @@ mod cell {
 #[cfg(target_family = "wasm")]
 mod cell {
     use super::{Cell, Ordering};
+    use crate::death::step;
     use core::cell::UnsafeCell;
 
     macro_rules! volatile {
@@ -185,6 +209,13 @@ mod cell {
 
                 #[inline(always)]
                 fn write(&self, value: $value) {
+                    if step() {
+                        self.paint(value)
+                    }
+                }
+
+                #[inline(always)]
+                fn paint(&self, value: $value) {
                     // SAFETY: as above; the caller owns the word, so no other agent writes now.
                     unsafe { self.0.get().write_volatile(value) }
                 }
@@ -205,8 +236,70 @@ mod cell {
     pub fn exchange(cell: &AtomicU8, current: u8, new: u8) -> bool {
         // SAFETY: the byte is alive, being borrowed; mixing this with plain accesses of other
         // agents is defined by the WebAssembly memory model.
-        unsafe { core::sync::atomic::AtomicU8::from_ptr(cell.0.get()) }
-            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        let byte = unsafe { core::sync::atomic::AtomicU8::from_ptr(cell.0.get()) };
+        step()
+            && byte
+                .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+    }
+}
+
+/// Atomics whose writes are steps.
+#[cfg(all(feature = "death", not(loom)))]
+mod mortal {
+    use super::Ordering;
+    use crate::death::step;
+    use core::ops::Deref;
+    use core::sync::atomic::AtomicU32 as Word;
+
+    /// A word that several workers write.
+    #[repr(transparent)]
+    pub struct AtomicU32(Word);
+
+    impl AtomicU32 {
+        pub const fn new(value: u32) -> Self {
+            Self(Word::new(value))
+        }
+
+        pub fn store(&self, value: u32, order: Ordering) {
+            if step() {
+                self.0.store(value, order);
+            }
+        }
+
+        pub fn swap(&self, value: u32, order: Ordering) -> u32 {
+            if step() { self.0.swap(value, order) } else { 0 }
+        }
+
+        pub fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
+            if step() {
+                self.0.fetch_or(bits, order)
+            } else {
+                0
+            }
+        }
+
+        pub fn compare_exchange(
+            &self,
+            current: u32,
+            new: u32,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<u32, u32> {
+            if step() {
+                self.0.compare_exchange(current, new, success, failure)
+            } else {
+                Err(self.0.load(failure))
+            }
+        }
+    }
+
+    /// Reading is no step.
+    impl Deref for AtomicU32 {
+        type Target = Word;
+
+        fn deref(&self) -> &Word {
+            &self.0
+        }
     }
 }

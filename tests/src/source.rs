@@ -51,9 +51,9 @@ unsafe impl ChunkSource for CountedSource {
         self.mapped.memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         let open = !self.closed.load(SeqCst);
-        let chunk = open.then(|| self.mapped.acquire(count)).flatten();
+        let chunk = open.then(|| self.mapped.acquire(count, claimant)).flatten();
         match chunk {
             Some(_) => self.acquired.fetch_add(count, SeqCst),
             None => self.refused.fetch_add(1, SeqCst),
@@ -65,6 +65,13 @@ unsafe impl ChunkSource for CountedSource {
         self.released.fetch_add(count, SeqCst);
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) }
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        let reclaimed = unsafe { self.mapped.reclaim(claimant, uses) };
+        self.released.fetch_add(reclaimed, SeqCst);
+        reclaimed
     }
 }
 
@@ -129,17 +136,22 @@ unsafe impl ChunkSource for GatedSource {
         self.mapped.memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         while self.shut.load(SeqCst) {
             self.waiting.store(true, SeqCst);
             std::thread::yield_now();
         }
         self.waiting.store(false, SeqCst);
-        self.mapped.acquire(count)
+        self.mapped.acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) }
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.reclaim(claimant, uses) }
     }
 }

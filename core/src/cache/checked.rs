@@ -25,6 +25,15 @@ const MOST_BYTES: u32 = CHUNK_BYTES;
 pub(crate) struct Checked {
     pub(crate) lifos: [Lifo; MAX_CACHED_ORDERS as usize],
     pub(crate) quarantine: Quarantine,
+    /// The object that the worker is freeing, from before it claims it until some place holds it;
+    /// or 0.
+    pub(crate) claiming: PlainU32,
+    /// The same, from when the claim is known to be its own.
+    pub(crate) claimed: PlainU32,
+    /// The object that is between the quarantine and the place behind it, or 0.
+    pub(crate) leaving: PlainU32,
+    /// The object that the worker is resizing, or 0: its padding is not all poisoned.
+    pub(crate) resizing: PlainU32,
     /// Bytes that were asked for here less those that were freed here. Wraps: what one worker
     /// allocates another frees, so only the sum over all slots means something.
     pub(crate) requested: PlainU64,
@@ -73,6 +82,35 @@ impl Checked {
         }
         self.quarantine.array.set(array);
         self.quarantine.capacity.set(config.quarantine);
+    }
+
+    /// What the worker had claimed, and what it had taken out of the quarantine, and put nowhere yet
+    /// when it ended; 0 for neither. An object that it was just claiming is its own if it still counts as asked for, which
+    /// `was_requested` says: the winner of a claim clears that first.
+    pub(crate) fn claimed(&self, was_requested: impl Fn(u32) -> bool) -> [u32; 2] {
+        let claiming = self.claiming.get();
+        let won = claiming != 0 && (self.claimed.get() == claiming || was_requested(claiming));
+        [if won { claiming } else { 0 }, self.leaving.get()]
+    }
+
+    /// Notes that the object at `address` has a place where it is found.
+    pub(crate) fn let_go(&self, address: u32) {
+        if self.claiming.get() == address {
+            self.claimed.set(0);
+            self.claiming.set(0);
+        }
+        if self.leaving.get() == address {
+            self.leaving.set(0);
+        }
+    }
+
+    /// Forgets what the quarantine held and the worker was freeing: it is the heap's.
+    pub(crate) fn forget(&self) {
+        let words = [&self.claiming, &self.claimed, &self.leaving, &self.resizing];
+        for word in words {
+            word.set(0);
+        }
+        self.quarantine.clear();
     }
 
     /// Notes damage; the first one with all that is known of it.
@@ -130,6 +168,14 @@ impl Quarantine {
         self.count.sub(1);
         self.bytes.sub(block_bytes(order));
         self.objects[order as usize].sub(1);
+    }
+
+    /// Makes it empty.
+    fn clear(&self) {
+        let words = [&self.oldest, &self.count, &self.bytes];
+        for word in words.into_iter().chain(&self.objects) {
+            word.set(0);
+        }
     }
 
     /// Every object, oldest first.

@@ -9,6 +9,11 @@
 //! A pop is one comparison, a load and two stores, a push the same; no lock and no atomic
 //! read-modify-write, since only the slot's own worker touches the words. Watchers read them at
 //! any moment and may see a push whose top has not moved yet, or the other way round: off by one.
+//!
+//! **If the worker ends between two stores**, every object has one place all the same: what is below
+//! the top is the stack's, whatever its byte says yet. So a pop marks the object before the top moves,
+//! and a push afterwards.
+//!
 //! An order that is not cached has `base = top = limit`, so that both are refused by the very
 //! comparisons that find a stack empty or full.
 
@@ -37,9 +42,9 @@ impl Lifo {
         self.limit.set(base + capacity * ENTRY_BYTES);
     }
 
-    /// The object pushed last.
+    /// The object pushed last, which `mark` marks as the program's.
     #[inline(always)]
-    pub(crate) fn pop(&self, memory: Memory) -> Option<u32> {
+    pub(crate) fn pop(&self, memory: Memory, mark: impl FnOnce(u32)) -> Option<u32> {
         let top = self.top.get();
         if top == self.base.get() {
             return None;
@@ -47,6 +52,7 @@ impl Lifo {
         let entry = top - ENTRY_BYTES;
         // SAFETY: entries between base and top are this slot's own array.
         let address = unsafe { memory.at::<PlainU32>(entry) }.get();
+        mark(address);
         self.top.set(entry);
         self.pops.add(1);
         Some(address)
@@ -65,12 +71,15 @@ impl Lifo {
         true
     }
 
-    /// Takes the object pushed last off the stack, on its way out: no allocation, and not counted.
-    pub(crate) fn take_top(&self, memory: Memory) -> Option<u32> {
-        let fill = self.fill().checked_sub(1)?;
-        let address = self.entries(memory)[fill as usize].get();
-        self.set_fill(fill);
-        Some(address)
+    /// The object pushed last, which stays.
+    pub(crate) fn peek(&self, memory: Memory) -> Option<u32> {
+        let last = self.fill().checked_sub(1)?;
+        Some(self.entries(memory)[last as usize].get())
+    }
+
+    /// Takes that object off the stack, once it is elsewhere: no allocation, and not counted.
+    pub(crate) fn drop_top(&self) {
+        self.top.sub(ENTRY_BYTES);
     }
 
     /// Whether the order is cached at all.

@@ -8,9 +8,15 @@
 //! help costs one load; a stale count only sends the caller to the heap, or to a lock under
 //! which the count is read again. The array is touched by the lock's holder alone, and the lock
 //! orders one holder's stores before the next one's loads.
+//!
+//! **If the holder ends**, no object is lost: a batch is in the place that it goes to before it leaves
+//! the one that it comes from, and both happen under the lock. So what may be in two places is in
+//! this cache, whose lock is the dead one's, and in the dead one's stack. Whoever reaps it takes the
+//! lock over and leaves such objects here.
 
+use crate::agent::Agent;
 use crate::error::Busy;
-use crate::lock::{Lock, Owner, Patience};
+use crate::lock::{Lock, Patience};
 use crate::memory::Memory;
 use crate::sync::PlainU32;
 
@@ -38,20 +44,21 @@ impl Transfer {
         unsafe { memory.slice(self.array.get(), self.capacity.get()) }
     }
 
-    /// Moves all of `batch` in, marking each object; `false`, and nothing moved, when there is no
-    /// room or the lock is busy.
+    /// Moves all of `batch` in, marking each object, and has `let_go` take it out of where it was;
+    /// `false`, and nothing moved, when there is no room or the lock is busy.
     pub(crate) fn put(
         &self,
         entries: &[PlainU32],
         batch: &[PlainU32],
-        owner: Owner,
+        agent: Agent,
         mark: impl Fn(u32),
+        let_go: impl FnOnce(),
     ) -> bool {
         let room = |count: u32| entries.len() - count as usize >= batch.len();
         if !room(self.count.get()) {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(owner) else {
+        let Ok(_guard) = self.lock.lock_soon(agent) else {
             return false;
         };
         let count = self.count.get();
@@ -63,23 +70,25 @@ impl Transfer {
             to.set(from.get());
         }
         self.count.set(count + batch.len() as u32);
+        let_go();
         true
     }
 
-    /// Fills all of `batch`, marking each object; `false`, and nothing moved, when there are
-    /// fewer objects or the lock is busy.
+    /// Fills all of `batch`, marking each object, and has `keep` count it where it is going; `false`,
+    /// and nothing moved, when there are fewer objects or the lock is busy.
     pub(crate) fn take(
         &self,
         entries: &[PlainU32],
         batch: &[PlainU32],
-        owner: Owner,
+        agent: Agent,
         mark: impl Fn(u32),
+        keep: impl FnOnce(),
     ) -> bool {
         let wanted = batch.len() as u32;
         if self.count.get() < wanted {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(owner) else {
+        let Ok(_guard) = self.lock.lock_soon(agent) else {
             return false;
         };
         let Some(left) = self.count.get().checked_sub(wanted) else {
@@ -89,27 +98,73 @@ impl Transfer {
             mark(from.get());
             to.set(from.get());
         }
+        keep();
         self.count.set(left);
         true
     }
 
-    /// Takes as many objects as there are and fit into `objects`, and returns their number. Waits
-    /// for the lock as `patience` allows: for calls that have nowhere else to go.
-    pub(crate) fn take_up_to(
+    /// Has `give` take up to `most` objects to the heap, whose lock the caller holds, and returns
+    /// their number. Waits for the lock as `patience` allows: for calls that have nowhere else to go.
+    pub(crate) fn give_up_to(
         &self,
         entries: &[PlainU32],
-        objects: &mut [u32],
-        owner: Owner,
+        most: u32,
+        agent: Agent,
         patience: Patience,
-    ) -> Result<usize, Busy> {
-        let _guard = self.lock.lock(owner, patience)?;
-        let count = self.count.get() as usize;
-        let taken = count.min(objects.len());
-        for (to, from) in objects.iter_mut().zip(&entries[count - taken..count]) {
-            *to = from.get();
+        mut give: impl FnMut(u32),
+    ) -> Result<u32, Busy> {
+        let _guard = self.lock.lock(agent, patience)?;
+        let given = self.count.get().min(most);
+        for _ in 0..given {
+            let left = self.count.get() - 1;
+            give(entries[left as usize].get());
+            self.count.set(left);
         }
-        self.count.set((count - taken) as u32);
-        Ok(taken)
+        Ok(given)
+    }
+
+    /// Takes the lock over from `dead`, which has ended, if it held it, and puts the array in order:
+    /// `is_here` says of each object whether it is still out of the heap, and marks it. Then `and`
+    /// runs, before the lock is let go; whether there was anything to take over.
+    pub(crate) fn recover(
+        &self,
+        memory: Memory,
+        dead: Agent,
+        heir: Agent,
+        is_here: impl Fn(u32) -> bool,
+        and: impl FnOnce(),
+    ) -> bool {
+        let Some(_guard) = self.lock.take_over(dead, heir) else {
+            return false;
+        };
+        let entries = self.entries(memory);
+        // Only the last object can have gone to the heap already.
+        while let Some(left) = self.count.get().checked_sub(1) {
+            if is_here(entries[left as usize].get()) {
+                break;
+            }
+            self.count.set(left);
+        }
+        for entry in &entries[..self.count.get() as usize] {
+            is_here(entry.get());
+        }
+        and();
+        true
+    }
+
+    /// Address of the array; 0 where there is none.
+    pub(crate) fn array(&self) -> u32 {
+        self.array.get()
+    }
+
+    /// The number of the agent that holds the lock; 0: nobody.
+    pub(crate) fn holder(&self) -> u32 {
+        self.lock.holder()
+    }
+
+    /// Wakes everybody who waits for the lock.
+    pub(crate) fn wake_all(&self) {
+        self.lock.wake_all();
     }
 }
 
@@ -150,14 +205,18 @@ mod model {
                         let mine = words([0; BATCH]);
                         shared
                             .0
-                            .take(&shared.1, &mine, Owner::slot(number), |_| ())
+                            .take(&shared.1, &mine, Agent::numbered(number), |_| (), || ())
                             .then(|| values(&mine))
                     })
                 })
                 .collect();
-            let put = shared
-                .0
-                .put(&shared.1, &words([16, 32]), Owner::slot(0), |_| ());
+            let put = shared.0.put(
+                &shared.1,
+                &words([16, 32]),
+                Agent::numbered(7),
+                |_| (),
+                || (),
+            );
             let taken: Vec<_> = takers
                 .into_iter()
                 .filter_map(|taker| taker.join().unwrap())
@@ -183,13 +242,21 @@ mod model {
             let shared = Arc::new((transfer, words([0; 3])));
             let other = shared.clone();
             let putter = loom::thread::spawn(move || {
-                other
-                    .0
-                    .put(&other.1, &words([16, 32]), Owner::slot(1), |_| ())
+                other.0.put(
+                    &other.1,
+                    &words([16, 32]),
+                    Agent::numbered(8),
+                    |_| (),
+                    || (),
+                )
             });
-            let mine = shared
-                .0
-                .put(&shared.1, &words([48, 64]), Owner::slot(0), |_| ());
+            let mine = shared.0.put(
+                &shared.1,
+                &words([48, 64]),
+                Agent::numbered(7),
+                |_| (),
+                || (),
+            );
             let theirs = putter.join().unwrap();
             assert!(!(mine && theirs));
             assert_eq!(

@@ -13,8 +13,9 @@ use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
 use super::block_map::{ChunkKind, ChunkTable, map_byte};
 use super::deferred::Deferred;
 use super::free_list::{FreeLists, FreeNode};
+use crate::agent::Agent;
 use crate::error::Busy;
-use crate::lock::{Lock, Owner, Patience};
+use crate::lock::{Lock, Patience};
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units,
@@ -92,6 +93,35 @@ pub(crate) struct Taken {
 }
 
 impl Central {
+    /// Takes the heap lock over from `dead`, which has ended, if it held it.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is that of the arena that this heap is part of, and `dead` has ended. What it was
+    /// doing is half done: the heap is to be [rebuilt](Heap::rebuild) before it is used.
+    pub(crate) unsafe fn take_over<'a>(
+        &'a self,
+        memory: Memory,
+        dead: Agent,
+        heir: Agent,
+    ) -> Option<Heap<'a>> {
+        mem::forget(self.lock.take_over(dead, heir)?);
+        Some(Heap {
+            central: self,
+            memory,
+        })
+    }
+
+    /// The number of the agent that holds the heap lock; 0: nobody.
+    pub(crate) fn holder(&self) -> u32 {
+        self.lock.holder()
+    }
+
+    /// Wakes everybody who waits for the heap lock.
+    pub(crate) fn wake_all(&self) {
+        self.lock.wake_all();
+    }
+
     /// Takes the heap lock.
     ///
     /// # Safety
@@ -101,11 +131,11 @@ impl Central {
     pub(crate) unsafe fn lock<'a>(
         &'a self,
         memory: Memory,
-        owner: Owner,
+        agent: Agent,
         patience: Patience,
     ) -> Result<Heap<'a>, Busy> {
         // From here on the heap is the guard.
-        mem::forget(self.lock.lock(owner, patience)?);
+        mem::forget(self.lock.lock(agent, patience)?);
         self.locks.add(1);
         Ok(Heap {
             central: self,
@@ -133,6 +163,13 @@ impl<'a> Heap<'a> {
         self.memory
     }
 
+    /// The address of the arena's first chunk, by which a source knows for whom a chunk was taken.
+    pub(super) fn claimant(&self) -> u32 {
+        // The heap's state is part of the header, which lies there.
+        let central = self.memory.address(core::ptr::from_ref(self.central));
+        chunk_of(central.unwrap_or(0))
+    }
+
     /// Takes one block of `order` out of the chunks that there are.
     pub(crate) fn take(&mut self, order: u32) -> Option<Taken> {
         self.take_aligned(order, order)
@@ -154,8 +191,8 @@ impl<'a> Heap<'a> {
         Some(address)
     }
 
-    /// Takes up to `count` blocks of `order`, hands each to `each`, and returns how many there
-    /// were. Loose blocks of the very order go first, so that fragments are used up; the rest is
+    /// Takes up to `count` blocks of `order`, has `each` put each in its place before it is marked as
+    /// one of `state`, and returns how many there were. Loose blocks of the very order go first, so that fragments are used up; the rest is
     /// cut from one larger block.
     pub(crate) fn take_batch(
         &mut self,
@@ -172,8 +209,8 @@ impl<'a> Heap<'a> {
             }
             self.unlist(loose, order);
             self.central.free_units.sub(block_units(order));
-            self.mark(loose, order, state);
             each(loose);
+            self.mark(loose, order, state);
             taken += 1;
         }
         while taken < count {
@@ -191,8 +228,8 @@ impl<'a> Heap<'a> {
             };
             for index in 0..run {
                 let address = start.address + index * block_bytes(order);
-                self.mark(address, order, state);
                 each(address);
+                self.mark(address, order, state);
             }
             taken += run;
         }
@@ -204,7 +241,8 @@ impl<'a> Heap<'a> {
     /// Returns the first; the others follow at a stride of their size.
     pub(crate) fn take_bulk(&mut self, order: u32, n_order: u32) -> Option<Taken> {
         let start = self.take_run(order + n_order, order, 1 << n_order)?;
-        for index in 0..1 << n_order {
+        // The first one last: until then all of it is one free block.
+        for index in (0..1 << n_order).rev() {
             self.mark(
                 start.address + index * block_bytes(order),
                 order,
@@ -245,29 +283,46 @@ impl<'a> Heap<'a> {
             };
             // SAFETY: the block is a deferred one, and its first word its link.
             let next = unsafe { self.memory.at::<PlainU32>(address) }.get();
-            let units = match order {
-                Some(order) => {
-                    // SAFETY: a deferred block is out of the heap, and only the list held it.
-                    unsafe { self.give(address, order) };
-                    self.trim(source, address);
-                    block_units(order)
-                }
-                None => {
-                    let units = self.central.table.run_chunks(address).get() * CHUNK_UNITS;
-                    // SAFETY: as above.
-                    unsafe { self.give_huge(source, address, 0) };
-                    units
-                }
-            };
-            self.central.deferred.count_drained(units);
-            self.central.drained.add(1);
+            // SAFETY: a deferred block is out of the heap, and only the list held it.
+            unsafe { self.free_deferred(address, order, source) };
             address = next;
         }
     }
 
+    /// Frees the deferred block at `address`, of `order`, or huge where that is `None`.
+    ///
+    /// # Safety
+    ///
+    /// It is such a block, and no list holds it any more.
+    pub(super) unsafe fn free_deferred(
+        &mut self,
+        address: u32,
+        order: Option<u32>,
+        source: &impl ChunkSource,
+    ) {
+        let deferred = &self.central.deferred;
+        match order {
+            Some(order) => {
+                // SAFETY: out of the heap, and nobody's.
+                deferred.drain(address, block_units(order), || unsafe {
+                    self.give(address, order);
+                });
+                self.trim(source, address);
+            }
+            None => {
+                let units = self.central.table.run_chunks(address).get() * CHUNK_UNITS;
+                // SAFETY: as above.
+                deferred.drain(address, units, || unsafe {
+                    self.give_huge(source, address, 0);
+                });
+            }
+        }
+        self.central.drained.add(1);
+    }
+
     /// The order of the deferred block at `address`, `Some(None)` for a huge one; `None` if there
     /// is no such block.
-    fn deferred_order(&self, address: u32) -> Option<Option<u32>> {
+    pub(super) fn deferred_order(&self, address: u32) -> Option<Option<u32>> {
         match self.central.table.kind(address) {
             ChunkKind::HugeDeferred => address.is_multiple_of(CHUNK_BYTES).then_some(None),
             ChunkKind::Blocks if address.is_multiple_of(UNIT_BYTES) => {

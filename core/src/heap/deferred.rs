@@ -9,16 +9,25 @@
 //! linked: a second free of it is refused, and nothing is written through a pointer that is not
 //! an allocated block.
 //!
+//! **If a worker ends** between marking its object and linking it, or the lock's holder after it took
+//! the chain, objects are marked and on no list. Nothing tells them from those that others are just
+//! pushing, but for the word that each slot keeps of the object it is pushing: see
+//! [`recovery`](super::recovery).
+//!
 //! [`Deferred`]: super::block::BlockState::Deferred
 
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, PlainU32};
 
 /// The list. Zeroed memory is an empty one.
 #[repr(C)]
 pub(crate) struct Deferred {
     head: AtomicU32,
-    /// Units on the list. Many workers add to it, on a path that is rare.
-    units: AtomicU32,
+    /// Units drained so far; wraps. Slots count what they push, so the difference is on the list.
+    pub(crate) drained_units: PlainU32,
+    /// The block that the lock's holder is freeing off the list, or 0.
+    pub(crate) draining: PlainU32,
+    /// What `drained_units` will be when that one is free.
+    pub(crate) drained_units_then: PlainU32,
 }
 
 impl Deferred {
@@ -27,15 +36,14 @@ impl Deferred {
     pub(crate) fn new() -> Self {
         Self {
             head: AtomicU32::new(0),
-            units: AtomicU32::new(0),
+            drained_units: PlainU32::new(0),
+            draining: PlainU32::new(0),
+            drained_units_then: PlainU32::new(0),
         }
     }
 
-    /// Puts the object at `address`, of `units`, on the list; `link` writes the address of the
-    /// next one into it.
-    pub(crate) fn push(&self, address: u32, units: u32, link: impl Fn(u32)) {
-        // Before the object can be drained, so that the count never falls below 0.
-        self.units.fetch_add(units, Ordering::Relaxed);
+    /// Puts the object at `address` on the list; `link` writes the address of the next one into it.
+    pub(crate) fn push(&self, address: u32, link: impl Fn(u32)) {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             link(head);
@@ -59,21 +67,21 @@ impl Deferred {
         self.head.swap(0, Ordering::Acquire)
     }
 
-    /// Says that objects of `units`, which `take_all` returned, are the heap's again.
-    pub(crate) fn count_drained(&self, units: u32) {
-        self.units.fetch_sub(units, Ordering::Relaxed);
-    }
-
-    /// Units on the list, or on their way to and from it.
-    pub(crate) fn units(&self) -> u32 {
-        self.units.load(Ordering::Relaxed)
+    /// Has `free` free the block at `address`, of `units`, and counts it as drained: once, wherever
+    /// the holder of the lock may end. Under the heap lock.
+    pub(crate) fn drain(&self, address: u32, units: u32, free: impl FnOnce()) {
+        let then = self.drained_units.get().wrapping_add(units);
+        self.drained_units_then.set(then);
+        self.draining.set(address);
+        free();
+        self.drained_units.set(then);
+        self.draining.set(0);
     }
 }
 
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::sync::PlainU32;
     use loom::sync::Arc;
 
     const OBJECTS: usize = 3;
@@ -90,7 +98,6 @@ mod model {
         while object != 0 {
             assert_eq!(seen & 1 << object, 0, "an object twice in one chain");
             seen |= 1 << object;
-            shared.list.count_drained(1);
             object = shared.links[object as usize - 1].get();
         }
         seen
@@ -109,7 +116,7 @@ mod model {
             });
             let push = |shared: &Shared, object: u32| {
                 let link = |next| shared.links[object as usize - 1].set(next);
-                shared.list.push(object, 1, link);
+                shared.list.push(object, link);
             };
             // The draining thread comes after the others in the order that loom tries first: an early
             // load that finds nothing would otherwise never be tried behind their exchanges.
@@ -122,7 +129,6 @@ mod model {
             let early = drainer.join().unwrap();
             let late = drain(&shared);
             assert_eq!((early & late, early | late), (0, 0b1110));
-            assert_eq!(shared.list.units(), 0);
         });
     }
 }

@@ -44,6 +44,12 @@ impl FreeLists {
         self.occupied.get().checked_ilog2()
     }
 
+    /// Forgets every block: the lists are made anew.
+    pub(crate) fn clear(&self) {
+        self.occupied.set(0);
+        self.heads.iter().for_each(|head| head.set(0));
+    }
+
     /// The first block of `order`, or 0.
     #[inline]
     pub(crate) fn head(&self, order: u32) -> u32 {

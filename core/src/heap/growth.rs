@@ -24,7 +24,7 @@ impl Heap<'_> {
         if !self.has_room_for(1) {
             return None;
         }
-        let run = source.acquire(1)?;
+        let run = source.acquire(1, self.claimant())?;
         // SAFETY: the source just gave the chunk.
         unsafe { self.adopt(run) };
         self.central.grows.add(1);
@@ -44,7 +44,6 @@ impl Heap<'_> {
         // SAFETY: the chunk is the heap's now, and its map zero.
         unsafe { block_map::begin_chunk(self.memory, chunk) };
         self.central.table.free_units(chunk).set(0);
-        self.central.table.set_kind(chunk, ChunkKind::Blocks);
         let state = if run.zeroed {
             BlockState::Zeroed
         } else {
@@ -57,6 +56,8 @@ impl Heap<'_> {
             // The map took half of a block.
             self.central.splits.add(1);
         }
+        // From here on the chunk is the heap's: what is on no list yet is found in its map.
+        self.central.table.set_kind(chunk, ChunkKind::Blocks);
         // Highest first: the lowest of an order is then first on its list, where an arena that is
         // being made finds the place of its header.
         for (offset, order) in self.fresh_blocks().rev() {

@@ -15,14 +15,15 @@ impl Heap<'_> {
         if !self.has_room_for(count) {
             return None;
         }
-        let run = source.acquire(count)?;
+        let run = source.acquire(count, self.claimant())?;
         self.central.table.run_chunks(run.address).set(count);
-        self.central.table.set_kind(run.address, ChunkKind::Huge);
         for index in 1..count {
             self.central
                 .table
                 .set_kind(run.address + index * CHUNK_BYTES, ChunkKind::HugeRest);
         }
+        // Last: until then the run is nobody's.
+        self.central.table.set_kind(run.address, ChunkKind::Huge);
         self.central.huge_chunks.add(count);
         self.central.grows.add(count.into());
         self.note_peaks();
@@ -46,6 +47,11 @@ impl Heap<'_> {
     /// A huge block of more than `keep` chunks starts there, and nobody uses what goes.
     pub(crate) unsafe fn give_huge(&mut self, source: &impl ChunkSource, address: u32, keep: u32) {
         let count = self.central.table.run_chunks(address).get();
+        // What is behind the run, or has no first chunk, is nobody's: so the run is cut, or loses its
+        // first chunk, before the others go.
+        if keep > 0 {
+            self.central.table.run_chunks(address).set(keep);
+        }
         for index in keep..count {
             self.central
                 .table

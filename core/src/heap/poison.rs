@@ -31,7 +31,7 @@ unsafe fn bytes<'a>(memory: Memory, address: u32, offsets: &Range<u32>) -> &'a [
 pub(crate) unsafe fn fill(memory: Memory, address: u32, offsets: Range<u32>, pattern: u8) {
     // SAFETY: the caller's promise, passed on.
     for byte in unsafe { bytes(memory, address, &offsets) } {
-        byte.set(pattern);
+        byte.paint(pattern);
     }
 }
 

@@ -53,18 +53,23 @@ pub(crate) unsafe fn begin(memory: Memory, chunk: u32, zeroed: bool) {
     }
 }
 
-/// Says that the first `size` bytes of a block are allocated, and its others are not.
+/// Says that the first `size` bytes of a block are allocated, and its others are not. The first unit
+/// is written last, and first where that is none: so what [`size`] says changes in one step.
 ///
 /// # Safety
 ///
 /// The block at `address`, of `order`, is the caller's, in a chunk as [`bytes`] wants it.
 pub(crate) unsafe fn set(memory: Memory, address: u32, order: u32, size: u32) {
-    let mut left = size;
     // SAFETY: the caller promises such a block.
-    for byte in unsafe { bytes(memory, address, block_units(order)) } {
-        let here = left.min(UNIT_BYTES);
-        byte.set(here as u8);
-        left -= here;
+    let units = unsafe { bytes(memory, address, block_units(order)) };
+    let set = |(unit, byte): (u32, &PlainU8)| {
+        byte.set(size.saturating_sub(unit * UNIT_BYTES).min(UNIT_BYTES) as u8);
+    };
+    let each = (0..block_units(order)).zip(units);
+    if size == 0 {
+        each.for_each(set);
+    } else {
+        each.rev().for_each(set);
     }
 }
 

@@ -75,11 +75,15 @@ unsafe impl ChunkSource for MappedMemory {
         self.memory
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
-        self.source.acquire(count)
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
+        self.source.acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         self.source.release(chunk, count);
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        self.source.reclaim(claimant, uses)
     }
 }

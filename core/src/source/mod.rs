@@ -41,7 +41,10 @@ pub unsafe trait ChunkSource: Sync {
 
     /// `count` more chunks in a row, or `None` when the memory has no room for them below its
     /// maximum. Does not wait. Takes memory that was released before it grows.
-    fn acquire(&self, count: u32) -> Option<ChunkRun>;
+    ///
+    /// `claimant` says for whom: the address of the first chunk of the arena; 0 asks for an arena's
+    /// first chunk.
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun>;
 
     /// Takes `count` chunks in a row back, with whatever is in them.
     ///
@@ -49,6 +52,15 @@ pub unsafe trait ChunkSource: Sync {
     ///
     /// The chunks came from this source's `acquire`, and nothing in them is used any more.
     unsafe fn release(&self, chunk: u32, count: u32);
+
+    /// Takes back every chunk that was acquired for `claimant` and that `uses`, asked by the chunk's
+    /// address, does not know; how many. So nothing is lost that an agent was taking or giving back
+    /// when it ended.
+    ///
+    /// # Safety
+    ///
+    /// Nothing in such chunks is used, and nobody acquires or releases for that claimant meanwhile.
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32;
 }
 
 // SAFETY: a reference to a source is that source.
@@ -57,12 +69,17 @@ unsafe impl<S: ChunkSource> ChunkSource for &S {
         (**self).memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
-        (**self).acquire(count)
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
+        (**self).acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
         unsafe { (**self).release(chunk, count) }
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { (**self).reclaim(claimant, uses) }
     }
 }

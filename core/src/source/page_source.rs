@@ -37,11 +37,12 @@ impl<P: Pages> PageSource<P> {
         }
     }
 
-    /// `count` chunks in a row that are now the caller's.
-    pub(crate) fn acquire(&self, count: u32) -> Option<ChunkRun> {
+    /// `count` chunks in a row that are now the caller's, for the arena whose first chunk is at
+    /// `claimant`.
+    pub(crate) fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         let mut attempts = 0..;
         loop {
-            if let Some(run) = self.take(count) {
+            if let Some(run) = self.take(count, claimant) {
                 return Some(run);
             }
             // The first time, ask for just what makes the pages at the memory's end a run that
@@ -59,13 +60,14 @@ impl<P: Pages> PageSource<P> {
             };
             if !self.add(wanted) && !self.add(exact) {
                 // The memory is at its maximum, but somebody may have given chunks back.
-                return self.take(count);
+                return self.take(count, claimant);
             }
         }
     }
 
-    fn take(&self, count: u32) -> Option<ChunkRun> {
-        let (first, zeroed) = self.map.take_chunks(count)?;
+    fn take(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
+        let claimant = chunk_index(claimant) as u32;
+        let (first, zeroed) = self.map.take_chunks(count, claimant)?;
         Some(ChunkRun {
             address: first * CHUNK_BYTES,
             zeroed,
@@ -83,6 +85,13 @@ impl<P: Pages> PageSource<P> {
     /// Takes `count` chunks back, the first of which is at `address`.
     pub(crate) fn release(&self, address: u32, count: u32) {
         self.map.give_used(chunk_index(address) as u32, count);
+    }
+
+    /// As [`ChunkSource::reclaim`](super::ChunkSource::reclaim).
+    pub(crate) fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        let claimant = chunk_index(claimant) as u32;
+        self.map
+            .reclaim(claimant, |chunk| uses(chunk * CHUNK_BYTES))
     }
 }
 
@@ -136,7 +145,7 @@ mod tests {
     }
 
     fn address(source: &PageSource<Counter>, count: u32) -> Option<u32> {
-        source.acquire(count).map(|run| run.address)
+        source.acquire(count, 0).map(|run| run.address)
     }
 
     #[test]
@@ -155,7 +164,7 @@ mod tests {
         assert_eq!(address(&source, 3), Some(0x30_0000));
         assert_eq!(source.pages.size(), 96);
         source.release(0x10_0000, 2);
-        assert!(!source.acquire(2).unwrap().zeroed);
+        assert!(!source.acquire(2, 0).unwrap().zeroed);
     }
 
     #[test]

@@ -34,11 +34,15 @@ unsafe impl ChunkSource for WasmMemory {
         Memory::LINEAR
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
-        SOURCE.acquire(count)
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
+        SOURCE.acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         SOURCE.release(chunk, count);
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        SOURCE.reclaim(claimant, uses)
     }
 }

@@ -37,8 +37,9 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// The pointer to a block that was just taken for a request of `size` bytes.
     pub(super) fn hand_out(&self, block: Block, size: usize) -> NonNull<u8> {
         if let Some(checked) = self.slot.checked(self.memory) {
-            self.set_requested(block, size);
+            // In this order: if the worker ends, what counts as asked for has its padding.
             self.poison_padding(block, size);
+            self.set_requested(block, size);
             checked.requested.add(size as u64);
         }
         self.pointer(block.address)
@@ -83,6 +84,10 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Notes it if somebody wrote behind the `size` bytes that the block was allocated for.
     fn look_behind(&self, checked: &Checked, block: Block, size: usize) {
+        if size == 0 {
+            // Nobody got it: an agent ended as it was being handed out.
+            return;
+        }
         let padding = size as u32..self.last_byte(block);
         // SAFETY: the block is this worker's, being allocated and about to be freed or resized.
         let damaged =
@@ -114,9 +119,25 @@ impl<S: ChunkSource> Worker<'_, S> {
         &self,
         checked: &Checked,
         block: Block,
+        release: impl FnMut(Block),
+    ) -> Result<(), FreeError> {
+        checked.claiming.set(block.address);
+        let freed = self.free_claimed(checked, block, release);
+        if block.order.is_none() {
+            self.slot.forget_deferring();
+        }
+        checked.let_go(block.address);
+        freed
+    }
+
+    fn free_claimed(
+        &self,
+        checked: &Checked,
+        block: Block,
         mut release: impl FnMut(Block),
     ) -> Result<(), FreeError> {
         self.claim(block)?;
+        checked.claimed.set(block.address);
         let size = self.requested(block);
         self.look_behind(checked, block, size);
         checked.requested.add((size as u64).wrapping_neg());
@@ -125,6 +146,8 @@ impl<S: ChunkSource> Worker<'_, S> {
             order: Some(order),
         } = block
         else {
+            // No padding, for who has these chunks next and ends before it says how much.
+            self.set_requested(block, self.block_bytes(block));
             release(block);
             return Ok(());
         };
@@ -154,6 +177,8 @@ impl<S: ChunkSource> Worker<'_, S> {
                 (claimed, FreeError::Cached)
             }
             None => {
+                // It counts as deferred from here on, by this worker.
+                self.slot.begin_deferring(block.address);
                 let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
                 let claimed = self
                     .header
@@ -177,6 +202,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         let address = checked.quarantine.oldest(self.memory)?;
         // SAFETY: what is in the quarantine is a block of the arena.
         let order = block_order(unsafe { map_byte(self.memory, address) }.get());
+        checked.leaving.set(address);
         checked.quarantine.drop_oldest(order);
         let bytes = 0..block_bytes(order);
         // SAFETY: and it is this worker's.
@@ -197,11 +223,21 @@ impl<S: ChunkSource> Worker<'_, S> {
                 || self.spill(lifo, order, patience).is_ok()
                     && lifo.push(self.memory, block.address))
         {
+            self.let_go(block.address);
             return;
         }
         match self.heap(patience) {
             Ok(mut heap) => self.release_locked(&mut heap, block),
             Err(Busy) => self.defer(block),
+        }
+    }
+
+    /// Notes that an object which this worker had claimed, or taken out of its quarantine, has a place
+    /// now where it is found if the worker ends.
+    #[inline]
+    pub(super) fn let_go(&self, address: u32) {
+        if let Some(checked) = self.slot.checked(self.memory) {
+            checked.let_go(address);
         }
     }
 
@@ -225,19 +261,24 @@ impl<S: ChunkSource> Worker<'_, S> {
         };
         let before = self.requested(block);
         self.look_behind(checked, block, before);
+        checked.resizing.set(block.address);
         // What a smaller block gives up is somebody else's as soon as the heap has it.
         self.set_requested(block, before.min(size));
         let resized = self.resize(block, request);
-        if !matches!(resized, Ok(true)) {
-            self.set_requested(block, before);
-            return resized;
-        }
+        let requested = if matches!(resized, Ok(true)) {
+            size
+        } else {
+            before
+        };
         // It may have kept its order, where it could not give up what it does not need.
         let block = self.check(self.memory.pointer(block.address))?;
-        self.set_requested(block, size);
-        self.poison_padding(block, size);
-        let grown = (size as u64).wrapping_sub(before as u64);
+        self.set_requested(block, requested);
+        if requested == size {
+            self.poison_padding(block, size);
+        }
+        checked.resizing.set(0);
+        let grown = (requested as u64).wrapping_sub(before as u64);
         checked.requested.add(grown);
-        Ok(true)
+        resized
     }
 }

@@ -3,6 +3,7 @@
 
 use super::check::Block;
 use super::{Worker, clamp};
+use crate::agent::Agent;
 use crate::cache::lifo::Lifo;
 use crate::error::{AllocError, Busy, FreeError};
 use crate::heap::block::BlockState;
@@ -110,9 +111,9 @@ impl<S: ChunkSource> Worker<'_, S> {
         if lifo.fill() == 0 {
             self.refill(lifo, order, effort.patience)?;
         }
-        Ok(lifo
-            .pop(self.memory)
-            .inspect(|&address| self.mark(address, BlockState::Allocated, order)))
+        Ok(lifo.pop(self.memory, |address| {
+            self.mark(address, BlockState::Allocated, order);
+        }))
     }
 
     /// One block of `order` out of the heap, counted as such.
@@ -173,13 +174,15 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Fills the empty stack of `order` with a batch out of what there is, if there is any.
     fn refill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
         let traffic = &self.slot.traffic[order as usize];
-        let entries = lifo.entries(self.memory);
-        let batch = &entries[..self.header.config.batch.get() as usize];
+        let wanted = self.header.config.batch.get();
+        let batch = &lifo.entries(self.memory)[..wanted as usize];
         let transfer = &self.header.transfers[order as usize];
+        let entries = transfer.entries(self.memory);
         let cached = |address| self.mark(address, BlockState::Cached, order);
-        let filled = if transfer.take(transfer.entries(self.memory), batch, self.owner(), cached) {
+        let keep = || lifo.set_fill(wanted);
+        let filled = if transfer.take(entries, batch, Agent::current(), cached, keep) {
             traffic.refills_from_transfer.add(1);
-            batch.len() as u32
+            wanted
         } else {
             let mut heap = self.heap(patience)?;
             if lifo.fill() > 0 {
@@ -187,25 +190,22 @@ impl<S: ChunkSource> Worker<'_, S> {
                 // back by that may have freed objects into this stack.
                 return Ok(());
             }
-            let filled = self.fill_from_heap(&mut heap, order, batch);
+            let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
             if filled > 0 {
                 traffic.refills_from_heap.add(1);
             }
             filled
         };
         traffic.objects_in.add(filled.into());
-        lifo.set_fill(filled);
         Ok(())
     }
 
-    /// Puts up to as many free objects of `order` into `entries`, from their start, as they hold.
-    fn fill_from_heap(&self, heap: &mut Heap<'_>, order: u32, entries: &[PlainU32]) -> u32 {
-        let mut free = entries.iter();
-        let count = entries.len() as u32;
+    /// Pushes up to `count` free objects of `order` out of the heap onto their stack, which has room
+    /// for them; how many there were.
+    fn fill_from_heap(&self, heap: &mut Heap<'_>, lifo: &Lifo, order: u32, count: u32) -> u32 {
         heap.take_batch(order, count, BlockState::Cached, |address| {
-            if let Some(entry) = free.next() {
-                entry.set(address);
-            }
+            let pushed = lifo.push(self.memory, address);
+            debug_assert!(pushed);
         })
     }
 
@@ -218,21 +218,20 @@ impl<S: ChunkSource> Worker<'_, S> {
             return Err(AllocError::TooLarge);
         };
         let lifo = self.stack(order).ok_or(AllocError::NotCached)?;
-        let entries = lifo.entries(self.memory);
-        if count > entries.len() {
+        let capacity = lifo.entries(self.memory).len();
+        if count > capacity {
             return Err(AllocError::NotCached);
         }
+        let count = count as u32;
         let effort = self.effort();
-        while (lifo.fill() as usize) < count {
+        while lifo.fill() < count {
             let mut heap = self.heap(effort.patience)?;
             // Read under the lock: a chunk source that is called back may use this very stack.
-            let fill = lifo.fill();
-            let wanted = entries.get(fill as usize..count).unwrap_or_default();
-            let filled = self.fill_from_heap(&mut heap, order, wanted);
+            let wanted = count.saturating_sub(lifo.fill());
+            let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
             let traffic = &self.slot.traffic[order as usize];
             traffic.objects_in.add(filled.into());
-            lifo.set_fill(fill + filled);
-            if !wanted.is_empty() && filled == 0 && heap.grow(self.source).is_none() {
+            if wanted > 0 && filled == 0 && heap.grow(self.source).is_none() {
                 return Err(AllocError::OutOfMemory);
             }
         }
@@ -250,10 +249,10 @@ impl<S: ChunkSource> Worker<'_, S> {
         let transfer = &self.header.transfers[order as usize];
         let in_transfer = |address| self.mark(address, BlockState::InTransfer, order);
         let entries = transfer.entries(self.memory);
-        if transfer.put(entries, objects, self.owner(), in_transfer) {
+        let let_go = || lifo.set_fill(left);
+        if transfer.put(entries, objects, Agent::current(), in_transfer, let_go) {
             traffic.spills_to_transfer.add(1);
             traffic.objects_out.add(batch.into());
-            lifo.set_fill(left);
         } else {
             let mut heap = self.heap(patience)?;
             self.give_top(&mut heap, lifo, order, batch);
@@ -294,13 +293,21 @@ impl<S: ChunkSource> Worker<'_, S> {
         for (order, transfer) in (0..).zip(&self.header.transfers) {
             let entries = transfer.entries(self.memory);
             while transfer.count.get() > 0 {
-                const AT_ONCE: usize = 64;
-                let mut objects = [0; AT_ONCE];
+                const AT_ONCE: u32 = 64;
+                let mut given = [0; AT_ONCE as usize];
+                let mut addresses = given.iter_mut();
                 let mut heap = self.heap(effort.patience)?;
-                let taken =
-                    transfer.take_up_to(entries, &mut objects, self.owner(), effort.patience)?;
-                for &address in &objects[..taken] {
-                    self.give(&mut heap, address, order);
+                let agent = Agent::current();
+                transfer.give_up_to(entries, AT_ONCE, agent, effort.patience, |address| {
+                    // SAFETY: out of the transfer cache, of its order, and nobody's.
+                    unsafe { heap.give(address, order) };
+                    if let Some(noted) = addresses.next() {
+                        *noted = address;
+                    }
+                })?;
+                // Behind the transfer cache's lock: a chunk source may call this worker back.
+                for &address in given.iter().filter(|&&address| address != 0) {
+                    heap.trim(self.source, address);
                 }
             }
         }
@@ -328,30 +335,34 @@ impl<S: ChunkSource> Worker<'_, S> {
                 self.give(heap, block.address, order);
                 self.slot.traffic[order as usize].direct_frees.add(1);
             }
-            // SAFETY: a huge block, checked under the lock or claimed, which is now nobody's.
-            None => unsafe { heap.give_huge(self.source, block.address, 0) },
+            None => {
+                // SAFETY: a huge block, checked under the lock or claimed, which is now nobody's.
+                unsafe { heap.give_huge(self.source, block.address, 0) };
+                self.let_go(block.address);
+            }
         }
     }
 
     /// Leaves a checked block to the next holder of the heap lock.
     pub(super) fn defer(&self, block: Block) {
         let address = block.address;
+        let central = &self.header.central;
         let units = match block.order {
-            Some(order) => {
-                self.mark(address, BlockState::Deferred, order);
-                block_units(order)
-            }
-            None => {
-                self.header
-                    .central
-                    .table
-                    .set_kind(address, ChunkKind::HugeDeferred);
-                self.header.central.table.run_chunks(address).get() * CHUNK_UNITS
-            }
+            Some(order) => block_units(order),
+            None => central.table.run_chunks(address).get() * CHUNK_UNITS,
         };
-        self.header.central.deferred.push(address, units, |next| {
-            // SAFETY: the block was allocated, is freed by this call, and is at least 16 bytes.
-            unsafe { self.memory.at::<PlainU32>(address) }.set(next);
+        let mark = || {
+            match block.order {
+                Some(order) => self.mark(address, BlockState::Deferred, order),
+                None => central.table.set_kind(address, ChunkKind::HugeDeferred),
+            }
+            self.let_go(address);
+        };
+        self.slot.defer(address, units, mark, || {
+            central.deferred.push(address, |next| {
+                // SAFETY: the block was allocated, is freed by this call, and is at least 16 bytes.
+                unsafe { self.memory.at::<PlainU32>(address) }.set(next);
+            });
         });
     }
 
@@ -370,21 +381,26 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Gives up to `count` objects off the top of the stack of `order` to the heap. One at a time:
     /// a chunk that becomes empty goes back to the source, which may call this worker again and
-    /// must find the stack as it is.
+    /// must find the stack as it is. And to the heap before it is off the stack, so that it is in one
+    /// of both wherever the worker may end.
     fn give_top(&self, heap: &mut Heap<'_>, lifo: &Lifo, order: u32, count: u32) {
         for _ in 0..count {
-            let Some(address) = lifo.take_top(self.memory) else {
+            let Some(address) = lifo.peek(self.memory) else {
                 return;
             };
+            // SAFETY: the object is in this worker's cache: out of the heap, of `order`.
+            unsafe { heap.give(address, order) };
+            lifo.drop_top();
             self.slot.traffic[order as usize].objects_out.add(1);
-            self.give(heap, address, order);
+            heap.trim(self.source, address);
         }
     }
 
     pub(super) fn give(&self, heap: &mut Heap<'_>, address: u32, order: u32) {
-        // SAFETY: the object was in this worker's cache, or taken out of a transfer cache, or
-        // checked to be allocated: out of the heap, of `order`, and now nobody's.
+        // SAFETY: the object was checked to be allocated, or claimed: out of the heap, of `order`,
+        // and now nobody's.
         unsafe { heap.give(address, order) };
+        self.let_go(address);
         heap.trim(self.source, address);
     }
 }

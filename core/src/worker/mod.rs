@@ -38,6 +38,7 @@ mod checking;
 mod miss;
 mod shape;
 
+use crate::agent::Agent;
 use crate::cache::slot::Slot;
 use crate::config::MAX_CACHED_ORDERS;
 use crate::error::{AllocError, Busy, FreeError};
@@ -45,7 +46,7 @@ use crate::header::Header;
 use crate::heap::block::{BlockState, allocated_order, block_byte};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
-use crate::lock::{Owner, Patience};
+use crate::lock::Patience;
 use crate::memory::Memory;
 use crate::order::{UNIT_BYTES, order_of};
 use crate::source::ChunkSource;
@@ -143,8 +144,10 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         if order >= MAX_CACHED_ORDERS {
             return None;
         }
-        let address = self.slot.lifos[order as usize].pop(self.memory)?;
-        self.mark(address, BlockState::Allocated, order);
+        let stack = &self.slot.lifos[order as usize];
+        let address = stack.pop(self.memory, |address| {
+            self.mark(address, BlockState::Allocated, order);
+        })?;
         Some(self.pointer(address))
     }
 
@@ -249,11 +252,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     }
 
     fn heap(&self, patience: Patience) -> Result<Heap<'a>, Busy> {
-        self.header.heap(self.source, self.owner(), patience)
-    }
-
-    fn owner(&self) -> Owner {
-        Owner::slot(self.slot.number.get())
+        self.header.heap(self.source, Agent::current(), patience)
     }
 
     fn slot_address(&self) -> u32 {
@@ -277,6 +276,11 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
 
 impl<S: ChunkSource> Drop for Worker<'_, S> {
     fn drop(&mut self) {
+        // What is killed runs no destructor.
+        #[cfg(all(feature = "death", not(target_family = "wasm")))]
+        if crate::death::is_over() {
+            return;
+        }
         // A context that may not wait can find the lock busy: the slot then stays attached, with
         // what it caches, until somebody reaps it. Nothing is lost, and `detach` reports it.
         let _ = self.detach_slot();

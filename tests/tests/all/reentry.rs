@@ -1,11 +1,12 @@
 //! Row 17 of the failures of other allocators: code of the program that runs inside a call and
-//! calls the allocator again, with the worker that is in the middle of it. It is served or told
-//! that the heap is busy, and never waits for itself.
+//! calls the allocator again, by the worker that is in the middle of it, by another of the thread, or
+//! by the arena. It is served or told that the heap is busy, and never waits for itself.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warena::{
-    AllocError, ChunkRun, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Memory, Worker,
+    AllocError, Arena, AttachError, Busy, ChunkRun, ChunkSource, Config, MAX_BLOCK_BYTES,
+    MappedMemory, Memory, Violation, Worker,
 };
 use warena_tests::{CONFIGS, Extent, Object, Rng, arena, prove, prove_idle, soak};
 
@@ -47,15 +48,20 @@ unsafe impl ChunkSource for Calling {
         self.mapped.memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         self.call();
-        self.mapped.acquire(count)
+        self.mapped.acquire(count, claimant)
     }
 
     unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) };
         self.call();
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.reclaim(claimant, uses) }
     }
 }
 
@@ -313,4 +319,70 @@ fn bug_17_a_stack_that_a_callback_fills_while_the_lock_is_taken_loses_nothing() 
         drop(worker);
         prove_idle(&arena);
     }
+}
+
+thread_local! {
+    /// An arena that a hook of this thread calls, and a worker of it other than the one in a call.
+    static OTHERS: Cell<Option<(*const (), *const ())>> = const { Cell::new(None) };
+    /// How often the hook was told that the heap is busy.
+    static REFUSED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Calls everything of the thread that takes the heap lock but the worker in the middle of a call.
+fn call_the_others(_: &Worker<'_, &Calling>) {
+    let Some((arena, worker)) = OTHERS.get() else {
+        return;
+    };
+    // SAFETY: the test lends both for as long as they are set.
+    let (arena, worker) = unsafe {
+        (
+            &*arena.cast::<Arena<&Calling>>(),
+            &*worker.cast::<Worker<'_, &Calling>>(),
+        )
+    };
+    let busy = [
+        matches!(arena.verify(), Err(Violation::Busy)),
+        arena.grow(1) == Err(Busy),
+        matches!(arena.attach(), Err(AttachError::Busy)),
+        worker.flush() == Err(Busy),
+        worker.alloc(5000) == Err(AllocError::Busy),
+    ];
+    assert!(
+        busy.iter().all(|&refused| refused == busy[0]),
+        "the lock is the agent's own for all or for none: {busy:?}"
+    );
+    REFUSED.set(REFUSED.get() + u32::from(busy[0]));
+    if let Some(object) = KEPT.take().pop() {
+        // Deferred while the lock is held, and done by whoever has it next.
+        object.free(worker);
+    }
+}
+
+#[test]
+fn bug_17_a_chunk_source_that_calls_the_arena_or_another_worker_never_deadlocks() {
+    let source = Calling::new();
+    let arena = arena(&source, Config::NO_CACHES);
+    let worker = arena.attach().unwrap();
+    let other = arena.attach().unwrap();
+    OTHERS.set(Some((
+        std::ptr::from_ref(&arena).cast(),
+        std::ptr::from_ref(&other).cast(),
+    )));
+    let mut objects = Vec::new();
+    with_hook(&worker, call_the_others, || {
+        for round in 0..40 {
+            let kept = Object::alloc(&worker, 64, round, Extent::Ends).unwrap();
+            KEPT.set(vec![kept]);
+            objects.extend(Object::alloc(&worker, 400_000, round, Extent::Ends));
+            objects.extend(KEPT.take());
+        }
+        objects.drain(..).for_each(|object| object.free(&worker));
+    });
+    OTHERS.set(None);
+    assert!(REFUSED.get() > 10, "the hook never ran inside a call");
+    KEPT.take()
+        .into_iter()
+        .for_each(|object| object.free(&worker));
+    drop((worker, other));
+    prove_idle(&arena);
 }

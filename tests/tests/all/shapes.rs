@@ -30,8 +30,8 @@ unsafe impl ChunkSource for PoisonedSource {
         self.mapped.memory()
     }
 
-    fn acquire(&self, count: u32) -> Option<ChunkRun> {
-        let run = self.mapped.acquire(count)?;
+    fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
+        let run = self.mapped.acquire(count, claimant)?;
         if self.honest.load(SeqCst) == 0 {
             let map = if count == 1 { MAP_BYTES } else { 0 };
             let start = self.memory().pointer::<u8>(run.address).wrapping_add(map);
@@ -44,6 +44,11 @@ unsafe impl ChunkSource for PoisonedSource {
     unsafe fn release(&self, chunk: u32, count: u32) {
         // SAFETY: the caller's promise, passed on.
         unsafe { self.mapped.release(chunk, count) }
+    }
+
+    unsafe fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.mapped.reclaim(claimant, uses) }
     }
 }
 

@@ -257,7 +257,7 @@ function readWorker(
   { cachedOrders, capacity }: ConfigSnapshot,
   worker: WorkerSnapshot,
 ): void {
-  worker.attached = region.word(layout.slotAttached) === 1;
+  worker.attached = region.word(layout.slotAttached) !== 0;
   worker.refillsFromTransfer = 0;
   worker.refillsFromHeap = 0;
   worker.spillsToTransfer = 0;
