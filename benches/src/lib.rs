@@ -31,6 +31,9 @@ pub mod measure;
 pub mod object;
 pub mod options;
 pub mod peers;
+pub mod record;
+#[cfg(all(feature = "report", not(target_family = "wasm")))]
+pub mod report;
 pub mod row;
 #[cfg(target_family = "wasm")]
 pub mod seat;

@@ -2,15 +2,19 @@
 //!
 //! Natively the heaps of others are crates of one program. For WebAssembly there are three modules:
 //! one with Warena and the peers that are Rust code, and one for each version of mimalloc's C code.
+//!
+//! `--record` also puts the rows into a file of `benches/record/`, with the day and the machine's
+//! description. `cargo xtask bench report RECORD…` makes the README's tables and charts from such.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::machine::Machine;
 use crate::need::Need;
-use crate::process::{self, command};
+use crate::process::{self, ask, command};
 use crate::setup;
 use crate::step::Step;
 use crate::{browser, need, npm, pack, workspace};
@@ -45,6 +49,25 @@ impl Host {
         }
     }
 
+    /// The name on the command line and in rows.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Node => "node",
+            Self::Chrome => "chrome",
+        }
+    }
+
+    /// The version of what runs the code.
+    fn engine(self) -> String {
+        let asked = match self {
+            Self::Native => None,
+            Self::Node => ask(&mut command("node", &["--version"])).map(|it| format!("Node {it}")),
+            Self::Chrome => browser::chrome().and_then(|it| ask(&mut command(it, &["--version"]))),
+        };
+        asked.unwrap_or_default()
+    }
+
     /// What its benchmarks need.
     fn needs(self) -> Vec<Need> {
         match self {
@@ -58,10 +81,11 @@ impl Host {
 /// Runs the benchmarks with the flags that were given.
 pub fn bench(host: Host, flags: &[OsString]) -> Result<()> {
     let machine = setup::ensure(&host.needs())?;
+    let (own, flags): (Vec<_>, Vec<_>) = flags.iter().partition(|&flag| flag == "--record");
     let mut run = match host {
         Host::Native => {
-            let mut cargo = command("cargo", &["run", "--release", "-p", "warena-benches"]);
-            cargo.args(["--features", "peers", "--bin", "native", "--"]);
+            let mut cargo = benches("native", "peers");
+            cargo.arg("--");
             cargo
         }
         Host::Node => script(&machine, "node.mjs")?,
@@ -72,11 +96,44 @@ pub fn bench(host: Host, flags: &[OsString]) -> Result<()> {
             node
         }
     };
-    process::run(run.args(flags))
+    run.args(&flags);
+    if own.is_empty() {
+        return process::run(&mut run);
+    }
+    if flags.iter().any(|&flag| flag == "--json") {
+        bail!("--record and --json: a record has the rows already");
+    }
+    let rows = workspace::target().join(format!("bench-{}.json", host.name()));
+    process::run(run.arg("--json").arg(&rows))?;
+    let mut compiler = command("rustc", &["--version"]);
+    if host != Host::Native {
+        machine.dress(&mut compiler)?;
+    }
+    let flags: Vec<_> = flags.iter().map(|flag| flag.to_string_lossy()).collect();
+    let mut record = benches("record", "peers");
+    record
+        .args(["--", host.name()])
+        .arg(rows)
+        .arg(workspace::root().join("benches/record"))
+        .args([host.engine(), ask(&mut compiler).unwrap_or_default()])
+        .arg(flags.join(" "));
+    process::run(&mut record)
+}
+
+/// Makes the tables and charts that are published from these records.
+pub fn report(records: &[OsString]) -> Result<()> {
+    process::run(benches("report", "report").arg("--").args(records))
+}
+
+/// Cargo, running one of the benchmarks' native programs.
+fn benches(program: &str, features: &str) -> Command {
+    let mut cargo = command("cargo", &["run", "--release", "-p", "warena-benches"]);
+    cargo.args(["--features", features, "--bin", program]);
+    cargo
 }
 
 /// Node with a script of the benchmarks, the modules and the package built.
-fn script(machine: &Machine, name: &str) -> Result<std::process::Command> {
+fn script(machine: &Machine, name: &str) -> Result<Command> {
     pack::pack(machine)?.install_in_web()?;
     let folder = workspace::target().join("bench");
     for (name, features) in MODULES {
