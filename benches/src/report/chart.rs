@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
+use plotters::coord::combinators::BindKeyPoints;
 use plotters::prelude::*;
 
 use super::ALLOCS;
@@ -109,6 +110,7 @@ fn panel(area: &Area<'_>, what: &str, lines: &[Line<'_>], figure: Figure) -> Res
     if most <= 0.0 {
         return Ok(());
     }
+    let (ticks, range) = scale(least, most);
     let producers = all().map(|point| point.0).fold(1.0, f64::max);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
@@ -117,7 +119,7 @@ fn panel(area: &Area<'_>, what: &str, lines: &[Line<'_>], figure: Figure) -> Res
         .y_label_area_size(48)
         .build_cartesian_2d(
             (0.9..producers * 1.1).log_scale().base(2.0),
-            (least * 0.8..most * 1.25).log_scale(),
+            range.log_scale().with_key_points(ticks),
         )
         .map_err(failed)?;
     chart
@@ -125,7 +127,7 @@ fn panel(area: &Area<'_>, what: &str, lines: &[Line<'_>], figure: Figure) -> Res
         .x_desc("producers")
         .x_labels(5)
         .x_label_formatter(&|producers| format!("{producers:.0}"))
-        .y_label_formatter(&|ns| format!("{ns:.0}"))
+        .y_label_formatter(&|ns| format!("{ns}"))
         .light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.1))
         .label_style(("sans-serif", 13))
@@ -140,6 +142,19 @@ fn panel(area: &Area<'_>, what: &str, lines: &[Line<'_>], figure: Figure) -> Res
             .map_err(failed)?;
     }
     Ok(())
+}
+
+/// The ticks 1, 2, 5, 10 and so on around these figures, and the range from the first to the last.
+fn scale(least: f64, most: f64) -> (Vec<f64>, std::ops::Range<f64>) {
+    let decades = -3..9;
+    let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(decade)));
+    let all: Vec<f64> = all.collect();
+    let first = all.iter().rposition(|&tick| tick <= least).unwrap_or(0);
+    let last = all.iter().position(|&tick| tick >= most);
+    let last = last.unwrap_or(all.len() - 1).max(first + 1);
+    let ticks = all[first..=last].to_vec();
+    let range = all[first]..all[last];
+    (ticks, range)
 }
 
 /// The heaps' names, from the dearest at one producer to the cheapest.
@@ -161,4 +176,17 @@ fn names(area: &Area<'_>, lines: &[Line<'_>]) -> Result<()> {
 /// Errors of the library name its backend's type, which is not worth passing on.
 fn failed(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("cannot draw: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_enclose_the_figures() {
+        let (ticks, range) = scale(1.3, 60.0);
+        assert_eq!(ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(range, 1.0..100.0);
+        assert_eq!(scale(5.0, 5.0).0.len(), 2);
+    }
 }

@@ -19,8 +19,9 @@ const READING: &str = "\
 * Every object is stamped by its producer and checked when it is freed, in the timed cycles, by the
   same code for all heaps; a heap that can be asked whether it is in order, and empty, is.
 * rpmalloc's crate has no realloc of its own: it moves always. lol_alloc and
-  buddy_system_allocator have none either. lol_alloc looks through all free blocks and has no part
-  where thousands are left behind.
+  buddy_system_allocator have none either.
+* lol_alloc looks through all free blocks for one that fits, buddy_system_allocator at each free
+  through those of a size for the buddy: they have no part where tens of thousands are left behind.
 * wee_alloc is not here: it has no lock, and crashes with threads.
 * mimalloc in WebAssembly is its C code with the source of `libmimalloc-sys`, one lock changed: it
   gave up after 10,000 tries and went on unlocked.
