@@ -48,7 +48,10 @@ fn run() -> Result<PathBuf> {
         commit: ask("git", &["describe", "--always", "--dirty"])?,
         flags,
     };
-    let path = PathBuf::from(folder).join(format!("{}-{}.json", origin.date, origin.host));
+    let folder = PathBuf::from(folder);
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join(format!("{}-{}.json", origin.date, origin.host));
     let record = Record { origin, rows };
     std::fs::write(&path, record.text()?)
         .with_context(|| format!("cannot write {}", path.display()))?;

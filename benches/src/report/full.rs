@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::targets::{self, Bound};
 use super::{limits, line, title};
 use crate::cell::Bench;
 use crate::record::Record;
@@ -22,6 +23,8 @@ const READING: &str = "\
   buddy_system_allocator have none either.
 * lol_alloc looks through all free blocks for one that fits, buddy_system_allocator at each free
   through those of a size for the buddy: they have no part where tens of thousands are left behind.
+* Of a target the worst cell counts, and cells without the figure are passed over: short phases
+  cannot be timed.
 * wee_alloc is not here: it has no lock, and crashes with threads.
 * mimalloc in WebAssembly is its C code with the source of `libmimalloc-sys`, one lock changed: it
   gave up after 10,000 tries and went on unlocked.
@@ -47,6 +50,7 @@ pub fn text(records: &[Record], files: &[String]) -> String {
             "" => writeln!(text, "."),
             flags => writeln!(text, ", made with `{flags}`."),
         };
+        let _ = write!(text, "\n{}", against_targets(record));
         for bench in Bench::ALL {
             let rows = record.rows.iter().filter(|row| row.bench == bench.name());
             let rows: Vec<&Row> = rows.collect();
@@ -57,6 +61,25 @@ pub fn text(records: &[Record], files: &[String]) -> String {
             let texts = tables(bench, &rows);
             let _ = writeln!(text, "{}```", texts.join("\n"));
         }
+    }
+    text
+}
+
+/// The targets of a record: what each must be and is, in the worst cell.
+fn against_targets(record: &Record) -> String {
+    let mut text =
+        "| target: the worst cell | must be | is | met |\n| --- | ---: | ---: | --- |\n".to_owned();
+    for target in targets::of(record) {
+        let bound = match target.bound {
+            Bound::Most(bound) => format!("≤ {bound}"),
+            Bound::Least(bound) => format!("≥ {bound}"),
+        };
+        let measured = target
+            .measured
+            .map_or("not measured".to_owned(), |it| format!("{it:.2}"));
+        let met = if target.met() { "yes" } else { "no" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {} | {bound} | {measured} | {met} |", target.what);
     }
     text
 }

@@ -3,12 +3,13 @@
 //! ```text
 //!   record ─┬─ overview.rs ── a table a host ──────────▶ README.md, between its two marks
 //!           ├─ chart.rs ───── latency and CPU time ────▶ benches/record/<host>-<bench>.svg
-//!           └─ full.rs ────── every table of the run ──▶ benches/record/README.md
+//!           └─ full.rs ────── every table, targets.rs ─▶ benches/record/README.md
 //! ```
 
 pub mod chart;
 pub mod full;
 pub mod overview;
+pub mod targets;
 
 use anyhow::{Context, Result};
 

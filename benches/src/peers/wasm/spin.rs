@@ -9,12 +9,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// `GlobalAlloc` says.
 pub trait Exclusive {
     /// As `GlobalAlloc::alloc`.
+    ///
+    /// # Safety
+    ///
+    /// As there.
     unsafe fn alloc(&mut self, layout: Layout) -> *mut u8;
 
     /// As `GlobalAlloc::realloc`.
+    ///
+    /// # Safety
+    ///
+    /// As there.
     unsafe fn realloc(&mut self, object: *mut u8, layout: Layout, size: usize) -> *mut u8;
 
     /// As `GlobalAlloc::dealloc`.
+    ///
+    /// # Safety
+    ///
+    /// As there.
     unsafe fn dealloc(&mut self, object: *mut u8, layout: Layout);
 
     /// Bytes that it has had from the memory.
