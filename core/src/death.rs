@@ -101,5 +101,13 @@ mod mortal {
     }
 }
 
+#[cfg(all(feature = "death", not(target_family = "wasm")))]
+pub use mortal::Death;
+#[cfg(all(feature = "death", target_family = "wasm"))]
+pub use mortal::STALLED;
 #[cfg(feature = "death")]
-pub use mortal::*;
+pub use mortal::die_at;
+#[cfg(all(feature = "death", not(target_family = "wasm")))]
+pub(crate) use mortal::is_over;
+#[cfg(feature = "death")]
+pub(crate) use mortal::step;

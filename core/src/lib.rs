@@ -37,9 +37,6 @@ mod cache;
 mod check;
 mod config;
 mod damage;
-#[cfg(feature = "death")]
-pub mod death;
-#[cfg(not(feature = "death"))]
 mod death;
 mod error;
 mod header;
@@ -68,6 +65,10 @@ pub use config::{
     Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
+#[cfg(all(feature = "death", not(target_family = "wasm")))]
+pub use death::{Death, die_at};
+#[cfg(all(feature = "death", target_family = "wasm"))]
+pub use death::{STALLED, die_at};
 pub use error::{
     AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
 };

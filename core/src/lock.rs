@@ -50,6 +50,8 @@ pub enum Context {
 pub(crate) enum Patience {
     /// Once.
     Try,
+    /// For a moment: as long as who may wait does before it sleeps.
+    Soon,
     /// For a bounded number of tries.
     Spin,
     /// For a moment, and then asleep until it is free.
@@ -129,6 +131,7 @@ impl Lock {
         }
         match patience {
             Patience::Try => Err(Busy),
+            Patience::Soon => self.spin(agent, SPINS_BEFORE_WAIT),
             Patience::Spin => self.spin(agent, SPINS_WITHOUT_WAIT),
             Patience::Wait => Ok(self
                 .spin(agent, SPINS_BEFORE_WAIT)

@@ -244,22 +244,21 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
     }
 
     fn free_strays(&self, heap: &mut Heap<'_>) {
-        let was_deferring = || self.dying().any(|slot| slot.deferring() != 0);
+        let was_deferring = || self.dying().any(|slot| slot.deferring.name() != 0);
         if self.reaped.recovered_heap || was_deferring() {
             let lives = |slot: &&Slot| slot.dying.get() == 0;
             let is_being_deferred = |address| {
                 let mut living = self.slots().filter(lives);
-                living.any(|slot| slot.deferring() == address)
+                living.any(|slot| slot.deferring.name() == address)
             };
             heap.free_strays(self.source, is_being_deferred, |address, units| {
                 // It may have ended before it counted the block.
-                for slot in self.dying().filter(|slot| slot.deferring() == address) {
-                    let before = slot.deferred_units_before.get();
-                    slot.deferred_units.set(before.wrapping_add(units));
+                for slot in self.dying().filter(|slot| slot.deferring.name() == address) {
+                    slot.deferring.settle(units);
                 }
             });
         }
-        self.dying().for_each(Slot::forget_deferring);
+        self.dying().for_each(|slot| slot.deferring.end());
     }
 
     /// Gives to the heap what a dying slot held.

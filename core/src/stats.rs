@@ -219,7 +219,7 @@ pub(crate) fn deferred_units(header: &Header, memory: Memory) -> u32 {
         .slots
         .iter(memory)
         .fold(drained.wrapping_neg(), |sum, slot| {
-            sum.wrapping_add(slot.deferred_units.get())
+            sum.wrapping_add(slot.deferring.units.get())
         });
     (units as i32).max(0) as u32
 }

@@ -154,7 +154,7 @@ test('another memory than this realm’s is refused', async () => {
   await rejectsArenaError(
     Arena.attach({ ...handle, memory }),
     'OtherMemory',
-    /another memory than the one that this realm has/,
+    /another memory \(warena:[0-9a-f]{16}\) than the one that this realm has \(warena:[0-9a-f]{16}\)/,
   );
 });
 

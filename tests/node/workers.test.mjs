@@ -66,7 +66,8 @@ test('a hundred short-lived agents leave nothing behind (27)', async () => {
   );
   arena.memory.grow(0);
   assert.ok(arena.memory.buffer.byteLength - before <= 256 << 10, 'stacks are given back');
-  assert.deepEqual([arena.stats().workers, arena.stats().chunks], [workers, chunks]);
+  assert.equal(arena.stats().workers, workers);
+  assert.ok(arena.stats().chunks <= chunks, 'no chunk more');
   assert.equal(arena.verify().allocatedObjects, 0);
 });
 

@@ -9,7 +9,8 @@
 //! | command | takes |
 //! | --- | --- |
 //! | `cargo test --release -p warena-tests` | half a minute on two cores |
-//! | the same with `WARENA_SOAK=N` in the environment | N times the rounds of every test that counts rounds, and N times the scripts of the model |
+//! | `cargo test --release -p warena-tests --features death --test death` | a minute: workers that end before every write that they do |
+//! | the first or second with `WARENA_SOAK=N` in the environment | N times the rounds of every test that counts rounds, and N times the scripts of the model |
 //! | `cargo run --release -p warena-tests --bin soak -- 1_000_000_000` | minutes: so many random operations on one thread, and as many on four |
 //! | `cargo xtask test tsan` | three minutes at first, one and a half later: the threads' tests under ThreadSanitizer |
 //! | `cargo xtask test fuzz` | a minute and the build: the model on a fuzzer's scripts |

@@ -4,6 +4,7 @@
 //! both and hands them back. `may_wait` says whether the calling agent may block, which the
 //! package asks the engine about once.
 
+use crate::arenas;
 use crate::refusal::Refusal;
 use std::mem::ManuallyDrop;
 use warena::{Arena, ArenaError, Config, Context, WasmMemory, Worker};
@@ -20,7 +21,7 @@ fn context(may_wait: bool) -> Context {
 /// # Safety
 ///
 /// As [`Arena::open`].
-unsafe fn open(header: u32, may_wait: bool) -> Result<Arena<WasmMemory>, ArenaError> {
+pub(crate) unsafe fn open(header: u32, may_wait: bool) -> Result<Arena<WasmMemory>, ArenaError> {
     // SAFETY: the caller's promise is the same.
     unsafe { Arena::open(WasmMemory, header, context(may_wait)) }
 }
@@ -57,9 +58,9 @@ pub fn create(
         max_chunks,
         ..Config::DEFAULT
     };
-    Arena::create(WasmMemory, config, context(may_wait))
-        .map(|arena| arena.address())
-        .map_err(|error| Refusal::from(error).into())
+    let arena = Arena::create(WasmMemory, config, context(may_wait)).map_err(Refusal::from)?;
+    arenas::enter(arena.address());
+    Ok(arena.address())
 }
 
 /// Takes a slot for the calling agent; its seat.
@@ -84,6 +85,17 @@ pub unsafe fn attach(header: u32, may_wait: bool) -> Result<u32, JsValue> {
 pub unsafe fn slot_number(seat: u32) -> u32 {
     // SAFETY: the caller promises its own attached seat.
     unsafe { worker(seat) }.slot()
+}
+
+/// Says anew whether the calling agent may wait for locks in a seat of its own.
+///
+/// # Safety
+///
+/// The seat was returned by [`attach`] to this agent, and not given up since.
+#[wasm_bindgen]
+pub unsafe fn set_may_wait(seat: u32, may_wait: bool) {
+    // SAFETY: the caller promises its own attached seat.
+    unsafe { worker(seat) }.set_context(context(may_wait));
 }
 
 /// Fills the seat's cache until the next `count` allocations of `bytes` are hits.

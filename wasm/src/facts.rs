@@ -2,6 +2,7 @@
 //!
 //! `wasm/npm/build.mjs` calls this once, at build time, and writes the answer as TypeScript.
 
+use crate::agents::AgentFacts;
 use crate::thread::identity_word;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ struct Facts {
     block_state_shift: u32,
     /// See [`identity_word`](crate::thread::identity_word).
     identity_word: u32,
+    agents: AgentFacts,
     max_block_bytes: u32,
     max_cached_orders: u32,
     max_capacity: u32,
@@ -49,6 +51,7 @@ pub fn facts() -> Result<JsValue, JsValue> {
         block_states,
         block_state_shift,
         identity_word: identity_word(),
+        agents: AgentFacts::get(),
         max_block_bytes: MAX_BLOCK_BYTES,
         max_cached_orders: MAX_CACHED_ORDERS,
         max_capacity: MAX_CAPACITY,

@@ -6,9 +6,12 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | [`agents`] | the agents of this memory: who is started, and whose turn it is |
+//! | [`arenas`] | the arenas of this memory |
 //! | [`arena`] | make an arena and grow it, take and give up a seat, figures, proof |
 //! | [`object`] | allocate, resize, free one object; ask about one |
 //! | [`bulk`] | allocate and free many at once |
+//! | [`reap`] | take in what an agent that has ended left |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
 //! | [`facts`] | what the package's build records: layout, states, defaults |
 //! | [`thread`] | what an agent needs once: the panic hook, the memory's identity |
@@ -21,9 +24,12 @@ compile_error!(
     "the bindings need the threads build: cargo --config .cargo/threads.toml, as `cargo xtask pack` does"
 );
 
+pub mod agents;
 pub mod arena;
+pub mod arenas;
 pub mod bulk;
 pub mod facts;
 pub mod object;
+pub mod reap;
 pub mod refusal;
 pub mod thread;

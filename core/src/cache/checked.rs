@@ -90,7 +90,9 @@ impl Checked {
     pub(crate) fn claimed(&self, was_requested: impl Fn(u32) -> bool) -> [u32; 2] {
         let claiming = self.claiming.get();
         let won = claiming != 0 && (self.claimed.get() == claiming || was_requested(claiming));
-        [if won { claiming } else { 0 }, self.leaving.get()]
+        // For who comes next, if the one who reaps ends too.
+        self.claimed.set(if won { claiming } else { 0 });
+        [self.claimed.get(), self.leaving.get()]
     }
 
     /// Notes that the object at `address` has a place where it is found.

@@ -5,12 +5,13 @@
 //! so that sums over all slots never fall.
 
 use super::checked::Checked;
+use super::deferring::Deferring;
 use super::lifo::{ENTRY_BYTES, Lifo};
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::CHUNK_ORDER;
-use crate::sync::{AtomicU32, Ordering, PlainU32, PlainU64, SettledU32, fence};
+use crate::sync::{PlainU32, PlainU64, SettledU32};
 
 /// The seat. Its arrays of cached objects follow it in the same block; in checking mode a
 /// [`Checked`] with its own does.
@@ -30,12 +31,7 @@ pub(crate) struct Slot {
     pub(crate) checked: PlainU32,
     /// Address of the next slot nobody sits in; under the heap lock.
     pub(crate) next_free: PlainU32,
-    /// The object that the worker is putting on the deferred list, or 0.
-    pub(crate) deferring: AtomicU32,
-    /// Units that it has put there; wraps.
-    pub(crate) deferred_units: PlainU32,
-    /// What that was before the object that it is putting there.
-    pub(crate) deferred_units_before: PlainU32,
+    pub(crate) deferring: Deferring,
     /// 1 while the slot is being reaped; under the heap lock.
     pub(crate) dying: PlainU32,
 }
@@ -124,38 +120,6 @@ impl Slot {
         } else {
             Context::NoWait
         }
-    }
-
-    /// Counts `units` of the object at `address` as deferred and has `mark` and then `push` put it on
-    /// the list, so that it is found wherever the worker may end: see
-    /// [`recovery`](crate::heap::recovery).
-    pub(crate) fn defer(&self, address: u32, units: u32, mark: impl FnOnce(), push: impl FnOnce()) {
-        self.begin_deferring(address);
-        mark();
-        let before = self.deferred_units.get();
-        self.deferred_units.set(before.wrapping_add(units));
-        push();
-        self.forget_deferring();
-    }
-
-    /// Names the object at `address` as one that is being deferred: before it is marked so.
-    pub(crate) fn begin_deferring(&self, address: u32) {
-        self.deferred_units_before.set(self.deferred_units.get());
-        self.deferring.store(address, Ordering::Relaxed);
-        // Whoever sees the object marked sees the name.
-        fence(Ordering::Release);
-    }
-
-    /// Names no object any more. Whoever sees this finds the last one on the list, or drained.
-    pub(crate) fn forget_deferring(&self) {
-        self.deferring.store(0, Ordering::Release);
-    }
-
-    /// The object that the worker is putting on the deferred list, or 0: exact for one that was seen
-    /// marked.
-    pub(crate) fn deferring(&self) -> u32 {
-        fence(Ordering::Acquire);
-        self.deferring.load(Ordering::Acquire)
     }
 
     /// Allocations that the cache of `order` served.

@@ -124,7 +124,7 @@ mod model {
             let pusher = loom::thread::spawn(move || push(&other, 1));
             let drained = shared.clone();
             let drainer = loom::thread::spawn(move || drain(&drained));
-            [2, 3].map(|object| push(&shared, object));
+            [2, 3].into_iter().for_each(|object| push(&shared, object));
             pusher.join().unwrap();
             let early = drainer.join().unwrap();
             let late = drain(&shared);

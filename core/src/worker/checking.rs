@@ -124,7 +124,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         checked.claiming.set(block.address);
         let freed = self.free_claimed(checked, block, release);
         if block.order.is_none() {
-            self.slot.forget_deferring();
+            self.slot.deferring.end();
         }
         checked.let_go(block.address);
         freed
@@ -178,7 +178,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             None => {
                 // It counts as deferred from here on, by this worker.
-                self.slot.begin_deferring(block.address);
+                self.slot.deferring.begin(block.address);
                 let [from, to] = [ChunkKind::Huge, ChunkKind::HugeDeferred];
                 let claimed = self
                     .header

@@ -5,6 +5,7 @@ use super::check::Block;
 use super::{Worker, clamp};
 use crate::agent::Agent;
 use crate::cache::lifo::Lifo;
+use crate::config::MAX_CACHED_ORDERS;
 use crate::error::{AllocError, Busy, FreeError};
 use crate::heap::block::BlockState;
 use crate::heap::block_map::ChunkKind;
@@ -78,18 +79,57 @@ impl<S: ChunkSource> Worker<'_, S> {
     ) -> Result<NonNull<u8>, AllocError> {
         let (address, order) = match Request::of(size)? {
             Request::Block(order) => {
-                let address = match self.refill_and_pop(order, effort)? {
-                    Some(address) => address,
-                    None => {
-                        self.take_direct(order, effort, |heap| heap.take(order))?
-                            .address
-                    }
-                };
+                let (address, order) = self.find_block(order, effort)?;
                 (address, Some(order))
             }
             Request::Huge(count) => (self.take_huge(count, effort)?.address, None),
         };
         Ok(self.hand_out(Block { address, order }, size))
+    }
+
+    /// A block of `order`; of a larger one where the heap is locked, this context may not wait, and a
+    /// cache has one. It looks there before it spins for long: who holds the lock may have ended.
+    /// Calls in constant time do not, since what they would find was reserved for other sizes.
+    fn find_block(&self, order: u32, effort: Effort) -> Result<(u32, u32), AllocError> {
+        let find = |patience| -> Result<u32, AllocError> {
+            let effort = Effort { patience, ..effort };
+            match self.refill_and_pop(order, effort)? {
+                Some(address) => Ok(address),
+                None => Ok(self
+                    .take_direct(order, effort, |heap| heap.take(order))?
+                    .address),
+            }
+        };
+        if effort.patience != Patience::Spin {
+            return Ok((find(effort.patience)?, order));
+        }
+        match find(Patience::Soon) {
+            Err(AllocError::Busy) => match self.pop_larger(order) {
+                Some(larger) => Ok(larger),
+                None => Ok((find(Patience::Spin)?, order)),
+            },
+            found => Ok((found?, order)),
+        }
+    }
+
+    /// An object of the next larger order that this worker's cache or a transfer cache has, and that
+    /// order.
+    #[cold]
+    fn pop_larger(&self, order: u32) -> Option<(u32, u32)> {
+        (order + 1..MAX_CACHED_ORDERS).find_map(|larger| {
+            let lifo = self.stack(larger)?;
+            if lifo.fill() == 0 {
+                self.refill_from_transfer(lifo, larger);
+            }
+            let address = self.pop(lifo, larger)?;
+            Some((address, larger))
+        })
+    }
+
+    fn pop(&self, lifo: &Lifo, order: u32) -> Option<u32> {
+        lifo.pop(self.memory, |address| {
+            self.mark(address, BlockState::Allocated, order);
+        })
     }
 
     /// The stack of `order`, if that is cached.
@@ -111,9 +151,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         if lifo.fill() == 0 {
             self.refill(lifo, order, effort.patience)?;
         }
-        Ok(lifo.pop(self.memory, |address| {
-            self.mark(address, BlockState::Allocated, order);
-        }))
+        Ok(self.pop(lifo, order))
     }
 
     /// One block of `order` out of the heap, counted as such.
@@ -173,31 +211,40 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Fills the empty stack of `order` with a batch out of what there is, if there is any.
     fn refill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
-        let traffic = &self.slot.traffic[order as usize];
+        if self.refill_from_transfer(lifo, order) {
+            return Ok(());
+        }
+        let mut heap = self.heap(patience)?;
+        if lifo.fill() > 0 {
+            // Taking the lock drains deferred frees, and a chunk source that is given a chunk
+            // back by that may have freed objects into this stack.
+            return Ok(());
+        }
+        let wanted = self.header.config.batch.get();
+        let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
+        if filled > 0 {
+            let traffic = &self.slot.traffic[order as usize];
+            traffic.refills_from_heap.add(1);
+            traffic.objects_in.add(filled.into());
+        }
+        Ok(())
+    }
+
+    /// Fills the empty stack of `order` with a batch from the transfer cache; whether it had one.
+    fn refill_from_transfer(&self, lifo: &Lifo, order: u32) -> bool {
         let wanted = self.header.config.batch.get();
         let batch = &lifo.entries(self.memory)[..wanted as usize];
         let transfer = &self.header.transfers[order as usize];
         let entries = transfer.entries(self.memory);
         let cached = |address| self.mark(address, BlockState::Cached, order);
         let keep = || lifo.set_fill(wanted);
-        let filled = if transfer.take(entries, batch, Agent::current(), cached, keep) {
+        let filled = transfer.take(entries, batch, Agent::current(), cached, keep);
+        if filled {
+            let traffic = &self.slot.traffic[order as usize];
             traffic.refills_from_transfer.add(1);
-            wanted
-        } else {
-            let mut heap = self.heap(patience)?;
-            if lifo.fill() > 0 {
-                // Taking the lock drains deferred frees, and a chunk source that is given a chunk
-                // back by that may have freed objects into this stack.
-                return Ok(());
-            }
-            let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
-            if filled > 0 {
-                traffic.refills_from_heap.add(1);
-            }
-            filled
-        };
-        traffic.objects_in.add(filled.into());
-        Ok(())
+            traffic.objects_in.add(wanted.into());
+        }
+        filled
     }
 
     /// Pushes up to `count` free objects of `order` out of the heap onto their stack, which has room
@@ -358,7 +405,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             }
             self.let_go(address);
         };
-        self.slot.defer(address, units, mark, || {
+        self.slot.deferring.defer(address, units, mark, || {
             central.deferred.push(address, |next| {
                 // SAFETY: the block was allocated, is freed by this call, and is at least 16 bytes.
                 unsafe { self.memory.at::<PlainU32>(address) }.set(next);

@@ -46,7 +46,7 @@ use crate::header::Header;
 use crate::heap::block::{BlockState, allocated_order, block_byte};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
-use crate::lock::Patience;
+use crate::lock::{Context, Patience};
 use crate::memory::Memory;
 use crate::order::{UNIT_BYTES, order_of};
 use crate::source::ChunkSource;
@@ -98,6 +98,11 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     /// The slot's address, by which [`Worker::at`] finds it again; the slot stays attached.
     pub fn into_address(self) -> u32 {
         ManuallyDrop::new(self).slot_address()
+    }
+
+    /// Says anew whether the agent may sleep for a lock.
+    pub fn set_context(&self, context: Context) {
+        self.slot.may_wait.set((context == Context::MayWait).into());
     }
 
     /// The slot's number, from 0.

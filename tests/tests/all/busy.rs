@@ -2,7 +2,7 @@
 //! that loses nothing.
 
 use warena::{AllocError, Arena, Config, Context, FreeError, MAX_BLOCK_BYTES};
-use warena_tests::{Extent, GatedSource, Object, arena, prove_idle};
+use warena_tests::{Extent, GatedSource, Object, arena, hurried, prove_idle};
 
 const MEMORY: u64 = 32 << 20;
 
@@ -100,4 +100,42 @@ fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
         // SAFETY: nothing is attached or allocated.
         unsafe { arena.destroy() }.unwrap();
     }
+}
+
+#[test]
+fn a_small_object_comes_from_a_larger_cache_while_the_heap_is_busy() {
+    let source = GatedSource::new(MEMORY);
+    let arena = arena(&source, Config::DEFAULT);
+    let page = hurried(&source, &arena);
+    let worker = page.attach().unwrap();
+    let other = arena.attach().unwrap();
+    // Two in this worker's cache, and a batch in the transfer cache, of larger orders.
+    let cached = [300, 300].map(|size| Object::alloc(&worker, size, 1, Extent::Whole).unwrap());
+    cached.into_iter().for_each(|object| object.free(&worker));
+    let spilled: Vec<_> = (0..17)
+        .map(|stamp| Object::alloc(&other, 2000, stamp, Extent::Whole).unwrap())
+        .collect();
+    spilled.into_iter().for_each(|object| object.free(&other));
+    let found = std::cell::RefCell::new(Vec::new());
+    source.while_locked(&arena, || {
+        let mut objects = found.borrow_mut();
+        loop {
+            match Object::alloc(&worker, 16, 9, Extent::Whole) {
+                Ok(object) => objects.push(object),
+                Err(error) => break assert_eq!(error, AllocError::Busy),
+            }
+        }
+        // A refill of eight was cached by the first of its two, and a batch passed on by the other.
+        assert_eq!(objects.len(), 8 + 8);
+        let larger = objects
+            .iter()
+            .map(|object| worker.usable_size(object.pointer()));
+        assert!(larger.eq([512; 8].into_iter().chain([2048; 8]).map(Ok)));
+    });
+    found
+        .into_inner()
+        .into_iter()
+        .for_each(|object| object.free(&worker));
+    drop((worker, other));
+    prove_idle(&arena);
 }

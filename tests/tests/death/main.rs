@@ -11,6 +11,7 @@ mod scenes;
 use play::{Cast, play};
 use scenes::{ALL, Scene};
 use warena::Config;
+use warena_tests::soak;
 
 const CONFIGS: [(&str, Config); 5] = [
     ("full", Config::DEFAULT),
@@ -74,8 +75,8 @@ fn the_one_who_reaps_may_end_as_well() {
     for scene in &ALL {
         for (name, config) in CONFIGS {
             let writes = every_write(name, config, scene);
-            // A dozen deaths of the scene, each reaped by heirs that die at their every write.
-            let step = (writes / 12).max(1);
+            // A few deaths of the scene, each reaped by heirs that die at their every write.
+            let step = (writes / soak(3) as u32).max(1);
             for dies_at in (0..writes).step_by(step as usize) {
                 let mut heir = 0;
                 while !play(&Cast {

@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use warena::death::{Death, die_at};
-use warena::{Arena, BlockState, ChunkSource, Config, ReapError, Reaped, agent_number};
+use warena::{
+    Arena, BlockState, ChunkSource, Config, Death, ReapError, Reaped, agent_number, die_at,
+};
 use warena_tests::{Extent, GatedSource, Object, arena, prove, prove_idle};
 
 /// Chunks of a memory, the first of which is never handed out.

@@ -12,11 +12,26 @@ import {
   unsigned,
   unsignedAll,
 } from './argument.js';
-import { ArenaError, refused, shown, type ArenaErrorDetails } from './error.js';
+import { ArenaError, refused, shown } from './error.js';
 import * as glue from './glue/warena_wasm.js';
 import { checkHandle, makeHandle, type ArenaHandle } from './handle.js';
 import { settings, type ArenaOptions } from './options.js';
-import { call, enter, lastRefusal, leave, ownRealm, realmOf, type Realm } from './realm.js';
+import type { NodeWorker } from './node_threads.js';
+import { listObjects, type ArenaObject } from './objects.js';
+import type { Reaped, ReapReport } from './reap.js';
+import {
+  call,
+  enter,
+  identity,
+  lastRefusal,
+  leave,
+  ownRealm,
+  patiently,
+  realmOf,
+  type Realm,
+  type Seat,
+} from './realm.js';
+import { reapSlot, vouchFor, watchWorker } from './death.js';
 import { takeSnapshot, type Snapshot } from './snapshot.js';
 import type { Stats, Verification } from './stats.js';
 import { covering, refresh } from './view.js';
@@ -37,7 +52,7 @@ export class Arena {
   #seat: number;
   readonly #slot: number;
 
-  private constructor(realm: Realm, header: number, seat: number) {
+  private constructor(realm: Realm, { header, seat }: Seat) {
     this.#realm = realm;
     this.#header = header;
     this.#seat = seat;
@@ -59,8 +74,8 @@ export class Arena {
       maximumChunks,
     } = settings(options);
     const realm = await ownRealm(maximumBytes);
-    const { mayWait } = realm;
-    return enter('Arena.create', () => {
+    const seat = await enter('Arena.create', () => {
+      const { mayWait } = realm;
       const header = glue.create(
         cachedOrders,
         capacity,
@@ -70,19 +85,21 @@ export class Arena {
         maximumChunks,
         mayWait,
       );
-      return new Arena(realm, header, glue.attach(header, mayWait));
+      return { header, seat: glue.attach(header, mayWait) };
     });
+    return new Arena(realm, seat);
   }
 
   /** Attaches this agent to the arena of a handle, with a seat and a cache of its own. */
   static async attach(handle: ArenaHandle): Promise<Arena> {
     checkHandle(handle);
     const realm = await realmOf(handle);
-    const { address } = handle;
-    return enter(
-      'Arena.attach',
-      () => new Arena(realm, address, glue.attach(address, realm.mayWait)),
-    );
+    const header = handle.address;
+    const seat = await enter('Arena.attach', () => ({
+      header,
+      seat: glue.attach(header, realm.mayWait),
+    }));
+    return new Arena(realm, seat);
   }
 
   /** The shared memory that the arena is in. */
@@ -113,10 +130,7 @@ export class Arena {
       throw badSize('alloc', bytes);
     }
     const pointer = glue.alloc(this.#seat, bytes);
-    if (pointer === 0) {
-      throw lastRefusal(`alloc(${shown(bytes)})`, { bytes });
-    }
-    return pointer;
+    return pointer !== 0 ? pointer : this.#allocateAgain('alloc', bytes, glue.alloc);
   }
 
   /** `alloc` of bytes that are all zero. Fresh memory is known to be, and is not touched. */
@@ -133,8 +147,9 @@ export class Arena {
     if (!isUnsigned(alignment)) {
       throw badAlignment('allocAligned', alignment);
     }
-    const pointer = glue.alloc_aligned(this.#seat, bytes, alignment);
-    return pointer || this.#refuse(`allocAligned(${shown(bytes)}, ${shown(alignment)})`, { bytes });
+    return patiently(`allocAligned(${shown(bytes)}, ${shown(alignment)})`, { bytes }, () =>
+      glue.alloc_aligned(this.#seat, bytes, alignment),
+    );
   }
 
   /**
@@ -143,7 +158,15 @@ export class Arena {
    * have nothing; `reserve` beforehand makes sure that they do.
    */
   allocNowait(bytes: number): number {
-    return this.#allocate('allocNowait', bytes, glue.alloc_nowait);
+    this.#checkAttached('allocNowait');
+    if (!isUnsigned(bytes)) {
+      throw badSize('allocNowait', bytes);
+    }
+    const pointer = glue.alloc_nowait(this.#seat, bytes);
+    if (pointer === 0) {
+      throw lastRefusal(`allocNowait(${shown(bytes)})`, { bytes });
+    }
+    return pointer;
   }
 
   /** `alloc` out of the memory that the arena has: never grows it. */
@@ -162,9 +185,10 @@ export class Arena {
     if (!isUnsigned(bytes)) {
       throw badSize('realloc', bytes);
     }
-    const moved = glue.realloc(this.#seat, address, bytes);
     const details = { pointer: address, bytes };
-    return moved || this.#refuse(`realloc(${shown(address)}, ${shown(bytes)})`, details);
+    return patiently(`realloc(${shown(address)}, ${shown(bytes)})`, details, () =>
+      glue.realloc(this.#seat, address, bytes),
+    );
   }
 
   /**
@@ -201,9 +225,9 @@ export class Arena {
     if (!Number.isInteger(countLog2)) {
       throw badCount('allocBulk', count, 'a power of two');
     }
-    const first =
-      glue.alloc_bulk(this.#seat, bytes, countLog2) ||
-      this.#refuse(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes });
+    const first = patiently(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes }, () =>
+      glue.alloc_bulk(this.#seat, bytes, countLog2),
+    );
     const stride = glue.bulk_stride(bytes);
     return Uint32Array.from({ length: count }, (_, index) => first + index * stride);
   }
@@ -276,7 +300,10 @@ export class Arena {
   usableSize(pointer: number): number {
     const address = this.#unsigned('usableSize', pointer);
     const bytes = glue.usable_size(this.#seat, address);
-    return bytes || this.#refuse(`usableSize(${shown(address)})`, { pointer: address });
+    if (bytes === 0) {
+      throw lastRefusal(`usableSize(${shown(address)})`, { pointer: address });
+    }
+    return bytes;
   }
 
   /**
@@ -325,12 +352,64 @@ export class Arena {
     return call('verify()', () => glue.verify(this.#header, this.#realm.mayWait));
   }
 
+  /**
+   * Lists the objects that are allocated in this arena, whoever allocated them, lowest first: what
+   * agents that have ended had left is among them. A sample while others run, and stops nobody.
+   */
+  objects(): Generator<ArenaObject, void> {
+    this.#checkAttached('objects()');
+    return listObjects(this.#realm.memory, this.#header);
+  }
+
+  /**
+   * Takes in what the agent in a seat of this arena left, which has ended without detaching: in every
+   * arena of this memory. Resolves with what was found in this one, which is nothing when nobody sits
+   * there, or somebody else was first. Rejects with `Live` unless the agent is known to have ended.
+   * Need not be called: whoever sees the death does all this by itself.
+   */
+  async reap(slot: number): Promise<Reaped> {
+    this.#checkAttached('reap');
+    return reapSlot(this.#realm.memory, this.#header, slot);
+  }
+
+  /**
+   * Calls `listener` whenever what an ended agent had left in this arena was taken in, by whichever
+   * agent, until the function that comes back is called.
+   */
+  on(event: 'reap', listener: (report: ReapReport) => void): () => void {
+    this.#checkAttached('on');
+    if (event !== 'reap') {
+      throw new ArenaError('InvalidOption', `on: the event is ${shown(event)}; there is "reap"`);
+    }
+    return identity().news.listen(this.#header, listener);
+  }
+
+  /**
+   * In Node: watches a worker that was created before this agent first attached; later ones are
+   * watched by themselves. In browsers it does nothing, since there no agent need be told of another.
+   */
+  watch(worker: NodeWorker): void {
+    this.#checkAttached('watch');
+    watchWorker(worker);
+  }
+
+  /**
+   * In a page: answers for the agent in a seat of this arena that cannot make its own death known, an
+   * AudioWorklet of this page. It then counts as living until this page ends, or until the function
+   * that comes back is called, which says that it has ended: what it left is then reaped.
+   */
+  async vouch(slot: number): Promise<() => void> {
+    this.#checkAttached('vouch');
+    return vouchFor(this.#realm.memory, this.#header, slot);
+  }
+
   /** Gives the seat up: what it caches goes back to the heap. Every later call throws. */
   detach(): void {
     this.#checkAttached('detach()');
-    call('detach()', () => glue.detach(this.#seat));
+    const seat = this.#seat;
+    call('detach()', () => glue.detach(seat));
     this.#seat = 0;
-    leave();
+    leave(seat);
   }
 
   #checkAttached(name: string): void {
@@ -357,11 +436,15 @@ export class Arena {
     if (!isUnsigned(bytes)) {
       throw badSize(name, bytes);
     }
-    return allocate(this.#seat, bytes) || this.#refuse(`${name}(${shown(bytes)})`, { bytes });
+    return allocate(this.#seat, bytes) || this.#allocateAgain(name, bytes, allocate);
   }
 
-  /** Throws the error for an integer call that was refused. */
-  #refuse(name: string, details: ArenaErrorDetails): never {
-    throw lastRefusal(name, details);
+  /** What an allocation that was refused returns when it is tried again, if it may be. */
+  #allocateAgain(
+    name: string,
+    bytes: number,
+    allocate: (seat: number, bytes: number) => number,
+  ): number {
+    return patiently(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
   }
 }

@@ -20,7 +20,11 @@ export type ArenaErrorCode =
   /** Bytes that reach beyond the memory. */
   | 'OutOfBounds'
   /** The arena was detached. */
-  | 'Detached';
+  | 'Detached'
+  /** The agent that was to be reaped is not known to have ended. */
+  | 'Live'
+  /** The worker that was to be watched has ended already. */
+  | 'Ended';
 
 /** What an error is about, besides its code. */
 export interface ArenaErrorDetails {

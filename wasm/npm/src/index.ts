@@ -5,7 +5,11 @@
  * | --- | --- |
  * | arena | the class `Arena`: every call |
  * | handle | what another agent attaches by, and the check of it |
- * | realm | this realm's one memory and the module's instance on it |
+ * | realm, load, instance | this realm's one memory, its agent there, and the module's instance on it |
+ * | registry, turn, statics | the agents of a memory: who they are, and whose turn it is to start |
+ * | life, watch_locks, watch_threads | what a death is known by, and who is told |
+ * | death, reap, news | what is done about it: the calls, the work, the reports |
+ * | objects | what is allocated |
  * | options | what an arena can be made with |
  * | snapshot | the state of an arena, read from the shared memory itself |
  * | argument | the check of sizes and pointers |
@@ -28,7 +32,10 @@ export type { BlockStateNumber } from './block.js';
 export { ArenaError } from './error.js';
 export type { ArenaErrorCode } from './error.js';
 export type { ArenaHandle } from './handle.js';
+export type { NodeWorker } from './node_threads.js';
+export type { ArenaObject } from './objects.js';
 export type { ArenaOptions } from './options.js';
+export type { Reaped, ReapReport } from './reap.js';
 export type {
   ChunkSnapshot,
   ConfigSnapshot,

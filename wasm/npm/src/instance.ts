@@ -3,42 +3,39 @@
  *
  * Every instance on a memory but the first takes a stack and thread-local data from that memory
  * when it starts. The start (wasm-bindgen writes it) runs on a stack that is guarded by a lock in
- * the memory. It traps when there is no room, and when an agent that may not wait finds the lock
- * taken. Neither may do harm:
- *
- * - No room: the trap left the lock taken, by us. It is let go of, and the caller told.
- * - May not wait: the lock is somebody else's for a moment. The start is tried again.
+ * the memory. It traps when there is no room, and leaves the lock taken then; that is put right
+ * here. Nobody ever waits for that lock: all calls here are made by the agent whose turn it is
+ * (turn.ts).
  */
 import { ArenaError, shown } from './error.js';
 import { INITIAL_PAGES } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import { PAGE_BYTES } from './options.js';
+import type { Statics } from './statics.js';
 
 /** Bytes of the stack of every instance after a memory's first. */
 const STACK_BYTES = 2 * PAGE_BYTES;
 /** wasm-bindgen adds a page to the module's memory: a counter of instances, then that lock. */
 const START_LOCK = (INITIAL_PAGES - 1) * PAGE_BYTES + 4;
-/** Tries of an agent that may not wait, each after it has seen the lock free. */
-const ATTEMPTS = 100;
-/** Looks at the lock before each of them. */
-const SPINS = 100_000;
 
-/** The instance's exports, with the one that wasm-bindgen's types leave out. @internal */
+/** The instance's exports, with those that wasm-bindgen's types leave out. @internal */
 export interface Instance extends glue.InitOutput {
   /** The stack that the instance took from the memory: 0 in a memory's first, and once ended. */
-  readonly __stack_alloc: WebAssembly.Global;
+  readonly __stack_alloc: WebAssembly.Global<'i32'>;
+  /** Its thread-local data. */
+  readonly __tls_base: WebAssembly.Global<'i32'>;
 }
 
 /**
  * Makes the realm's instance and starts it. Without room for the start the instance is there all
- * the same: `started` says so, and `startAgain` may succeed later.
+ * the same: `failure` says so, and `startAgain` may succeed later.
  *
  * @internal
  */
 export function makeInstance(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,
-  mayWait: boolean,
+  statics: Statics,
 ): { instance: Instance; failure: ArenaError | undefined } {
   // The glue keeps the instance before it starts it; asked again, it only hands it out.
   const make = () => glue.initSync({ module, memory, thread_stack_size: STACK_BYTES }) as Instance;
@@ -49,7 +46,7 @@ export function makeInstance(
     if (!(cause instanceof WebAssembly.RuntimeError)) {
       throw cannotStart(cause);
     }
-    failure = settle(make(), memory, mayWait, cause);
+    failure = noRoom(make(), statics, cause);
   }
   const instance = make();
   if (instance.memory !== memory) {
@@ -59,25 +56,28 @@ export function makeInstance(
 }
 
 /** Starts an instance that was ended, or whose start found no room. @internal */
-export function startAgain(instance: Instance, memory: WebAssembly.Memory, mayWait: boolean): void {
+export function startAgain(instance: Instance, statics: Statics): void {
   try {
     instance.__wbindgen_start(STACK_BYTES);
   } catch (cause) {
-    const failure = settle(instance, memory, mayWait, cause);
-    if (failure !== undefined) {
-      throw failure;
-    }
+    throw noRoom(instance, statics, cause);
   }
 }
 
-/** Gives back what the instance took when it started, if it may; whether it did. @internal */
-export function end(instance: Instance, mayWait: boolean): boolean {
-  // A memory's first instance has its stack in static memory. Freeing one may wait for the lock.
-  if (!mayWait || instance.__stack_alloc.value === 0) {
-    return false;
-  }
+/** Gives back what the instance took when it started. @internal */
+export function end(instance: Instance): void {
   instance.__wbindgen_thread_destroy();
-  return true;
+}
+
+/** Frees what the instance of another agent, which has ended, took when it started. @internal */
+export function freeStack(instance: Instance, stack: number, threadLocalData: number): void {
+  instance.__wbindgen_thread_destroy(threadLocalData, stack, STACK_BYTES);
+}
+
+/** Sets the lock of the start back, which an agent left taken. @internal */
+export function resetStart(statics: Statics): void {
+  statics.store(START_LOCK, 0);
+  statics.notify(START_LOCK);
 }
 
 function cannotStart(cause: unknown): ArenaError {
@@ -88,43 +88,19 @@ function cannotStart(cause: unknown): ArenaError {
   );
 }
 
-/** After a start that trapped: starts all the same if that can be done; else the error to throw. */
-function settle(
-  instance: Instance,
-  memory: WebAssembly.Memory,
-  mayWait: boolean,
-  trap: unknown,
-): ArenaError | undefined {
-  const lock = new Int32Array(memory.buffer, START_LOCK, 1);
-  let cause = trap;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    // Every engine's trap of a failed allocation names the instruction.
-    if (/unreachable/i.test(String(cause))) {
-      if (instance.__stack_alloc.value === 0) {
-        Atomics.store(lock, 0, 0);
-        Atomics.notify(lock, 0, 1);
-      }
-      return new ArenaError(
-        'OutOfMemory',
-        `no room to start another agent: it takes ${shown(STACK_BYTES)} bytes for its stack, and the ` +
-          'memory is at its maximum; attach earlier, detach another agent, or use a larger maximumBytes',
-        { bytes: STACK_BYTES, cause },
-      );
-    }
-    if (mayWait) {
-      return cannotStart(cause);
-    }
-    for (let spin = 0; spin < SPINS && Atomics.load(lock, 0) !== 0; spin += 1);
-    try {
-      instance.__wbindgen_start(STACK_BYTES);
-      return undefined;
-    } catch (next) {
-      cause = next;
-    }
+/** The error for a start that trapped. */
+function noRoom(instance: Instance, statics: Statics, cause: unknown): ArenaError {
+  // Every engine's trap of a failed allocation names the instruction.
+  if (!/unreachable/i.test(String(cause))) {
+    return cannotStart(cause);
+  }
+  if (instance.__stack_alloc.value === 0) {
+    resetStart(statics);
   }
   return new ArenaError(
-    'Busy',
-    'another agent was starting all the while that this one may spin, and it may not wait; try again',
-    { cause },
+    'OutOfMemory',
+    `no room to start another agent: it takes ${shown(STACK_BYTES)} bytes for its stack, and the ` +
+      'memory is at its maximum; attach earlier, detach another agent, or use a larger maximumBytes',
+    { bytes: STACK_BYTES, cause },
   );
 }

@@ -1,33 +1,82 @@
 /**
- * This realm's memory, and the module's instance on it.
+ * This realm's memory, its agent there, and the module's instance on it.
  *
  * wasm-bindgen's glue holds one instance, so a realm (a page, a frame, a worker) has one memory,
  * made by the first `create` or taken from the first `attach`; any number of arenas share it. What
  * the instance took from the memory is given back when the realm's last arena is detached, so that
  * short-lived workers leave nothing behind.
+ *
+ * A start goes through these steps, so that from each of them on a death can be dealt with: draw a
+ * number; make one's death known (life.ts); watch others; enter the table (registry.ts); take the
+ * turn (turn.ts); start the instance; note its stack in the table; end the turn. Then seats are taken.
  */
 import { ArenaError, refused, shown, type ArenaErrorDetails } from './error.js';
-import { BINARY } from './generated/binary.js';
-import { FACTS, INITIAL_PAGES } from './generated/facts.js';
+import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import type { ArenaHandle } from './handle.js';
 import { end, makeInstance, startAgain, type Instance } from './instance.js';
-import { DEFAULT_MAXIMUM_BYTES, PAGE_BYTES } from './options.js';
+import { beginLife, memoryName, nameMemory, webLocks, type Life } from './life.js';
+import { askMayBlock, checkIsolation, compile, makeMemory } from './load.js';
+import { News } from './news.js';
+import { nodeThreads } from './node_threads.js';
+import { DEFAULT_MAXIMUM_BYTES } from './options.js';
+import { reapAgent, type Reaped } from './reap.js';
+import { Registry, type AgentRecord } from './registry.js';
+import { Statics } from './statics.js';
+import { endTurn, recoverTurn, takeTurn, tryTurn } from './turn.js';
 import { covering, refresh } from './view.js';
+import { LockWatch } from './watch_locks.js';
+import { ThreadWatch } from './watch_threads.js';
 
 /** @internal */
 export interface Realm {
   readonly memory: WebAssembly.Memory;
   readonly maximumBytes: number;
   readonly module: WebAssembly.Module;
-  /** Whether this agent may block: false on a page's main thread and in worklets. */
+  /** Whether this agent waits for locks: see {@link watches}. */
   readonly mayWait: boolean;
 }
 
+/** A seat in an arena. @internal */
+export interface Seat {
+  /** The address of the arena's header. */
+  readonly header: number;
+  /** The address of the slot. */
+  readonly seat: number;
+}
+
+/** Who this realm is among the agents of its memory. @internal */
+export interface Identity {
+  readonly agent: number;
+  readonly life: Life;
+  readonly news: News;
+  /** Who tells of deaths; none in a worklet. */
+  readonly watch: ThreadWatch | LockWatch | undefined;
+}
+
 interface OwnRealm extends Realm {
-  readonly instance: Instance;
+  readonly statics: Statics;
+  readonly registry: Registry;
+  /** Whether its instance is the memory's first, which has its stack in static memory. */
+  readonly isFirst: boolean;
+  /** Whether the engine lets this agent block. */
+  readonly mayBlock: boolean;
+  mayWait: boolean;
+  identity: Identity | undefined;
+  instance: Instance | undefined;
+  /** Whether the instance has its stack and thread-local data. */
+  isRunning: boolean;
+  /** Whether all of the start was done. */
   started: boolean;
-  attached: number;
+  /** A start that is under way. */
+  starting: Promise<void> | undefined;
+  /** Where it stands in the table while it is started. */
+  record: number;
+  /** What needs the instance: seats, and reapings. */
+  uses: number;
+  readonly seats: Set<number>;
+  /** Agents that are being reaped. */
+  readonly reapings: Map<number, Promise<Map<number, Reaped>>>;
 }
 
 let own: OwnRealm | undefined;
@@ -39,7 +88,7 @@ export async function ownRealm(maximumBytes: number | undefined): Promise<Realm>
   // Looked at again: another call may have made it meanwhile.
   if (own === undefined) {
     const most = maximumBytes ?? DEFAULT_MAXIMUM_BYTES;
-    return makeRealm(module, makeMemory(most), most);
+    return makeRealm(module, makeMemory(most), most, true);
   }
   if (maximumBytes !== undefined && maximumBytes !== own.maximumBytes) {
     throw new ArenaError(
@@ -61,49 +110,68 @@ export async function realmOf(handle: ArenaHandle): Promise<Realm> {
       ? handle.module
       : (own?.module ?? (await compile()));
   if (own === undefined) {
-    return makeRealm(module, handle.memory, handle.maximumBytes);
+    return makeRealm(module, handle.memory, handle.maximumBytes, false);
   }
   if (!isSameMemory(own.memory, handle.memory)) {
+    const [theirs, mine] = [new Statics(handle.memory), own.statics].map(memoryName);
     throw new ArenaError(
       'OtherMemory',
-      'Arena.attach: the handle is of another memory than the one that this realm has, and it can ' +
-        'have only one; attach in another Worker or frame',
+      `Arena.attach: the handle is of another memory (${theirs}) than the one that this realm has ` +
+        `(${mine}), and it can have only one; attach in another Worker or frame`,
     );
   }
   return own;
 }
 
-/** Runs what attaches an arena, on an instance that is started. @internal */
-export function enter<T>(name: string, attach: () => T): T {
+/** Takes a seat, on an instance that is started. @internal */
+export async function enter(name: string, attach: () => Seat): Promise<Seat> {
   const realm = current();
-  if (!realm.started) {
-    startAgain(realm.instance, realm.memory, realm.mayWait);
-    realm.started = true;
-  }
-  realm.attached += 1;
+  realm.uses += 1;
   try {
-    return call(name, attach);
+    await ensureStarted(realm);
+    const taken = call(name, attach);
+    realm.seats.add(taken.seat);
+    return taken;
   } catch (error) {
-    leave();
+    release(realm);
     throw error;
   }
 }
 
-/** An arena of this realm was detached. @internal */
-export function leave(): void {
+/** A seat of this realm was given up. @internal */
+export function leave(seat: number): void {
   const realm = current();
-  realm.attached -= 1;
-  if (realm.attached === 0) {
-    realm.started = !end(realm.instance, realm.mayWait);
-  }
+  realm.seats.delete(seat);
+  release(realm);
 }
 
 /** A call of the module that throws what it refuses. @internal */
 export function call<T>(name: string, make: () => T): T {
-  try {
-    return make();
-  } catch (refusal) {
-    throw refused(name, refusal);
+  for (let started; ;) {
+    try {
+      return make();
+    } catch (refusal) {
+      started ??= now();
+      if (!sleepIfBusy(refusal, started)) {
+        throw refused(name, refusal);
+      }
+    }
+  }
+}
+
+/** The address that an integer call returns, which is not 0; or throws why that was refused. @internal */
+export function patiently(name: string, details: ArenaErrorDetails, make: () => number): number {
+  for (let started; ;) {
+    const address = make();
+    if (address !== 0) {
+      return address;
+    }
+    refresh(current().memory);
+    const refusal: unknown = glue.take_refusal();
+    started ??= now();
+    if (!sleepIfBusy(refusal, started)) {
+      throw refused(name, refusal, details);
+    }
   }
 }
 
@@ -111,6 +179,71 @@ export function call<T>(name: string, make: () => T): T {
 export function lastRefusal(name: string, details: ArenaErrorDetails): unknown {
   refresh(current().memory);
   return refused(name, glue.take_refusal(), details);
+}
+
+/** Milliseconds that an agent tries to get into a busy heap which may block, but must not wait. */
+const PATIENCE = 1000;
+
+/**
+ * After a refusal: whether the call may be tried again, after a moment's sleep. That is for an agent
+ * which may block and yet waits for no lock ({@link watches}): it is to be patient, up to a bound.
+ */
+function sleepIfBusy(refusal: unknown, started: number): boolean {
+  const { statics, mayBlock, mayWait } = current();
+  const isBusy = (refusal as { code?: unknown } | null | undefined)?.code === 'Busy';
+  if (!isBusy || !mayBlock || mayWait || now() - started > PATIENCE) {
+    return false;
+  }
+  statics.sleep(1);
+  return true;
+}
+
+/** Milliseconds since some moment. A worklet has no clock, and does not sleep either. */
+function now(): number {
+  return 'performance' in globalThis ? performance.now() : 0;
+}
+
+/** Who this realm is, once it has attached. @internal */
+export function identity(): Identity {
+  return current().identity!;
+}
+
+/** The record of an agent of this memory. @internal */
+export function findAgent(agent: number): AgentRecord | undefined {
+  return current().registry.find(agent);
+}
+
+/** Says what the death of an agent is known by from now on. @internal */
+export function setLife({ index }: AgentRecord, life: number): void {
+  current().registry.setLife(index, life);
+}
+
+/** Reaps an agent that has ended; what it left in each arena, by the arena's header. @internal */
+export function reapDead(agent: number): Promise<Map<number, Reaped>> {
+  const realm = current();
+  let reaping = realm.reapings.get(agent);
+  if (reaping === undefined) {
+    reaping = reapOnce(realm, agent).finally(() => realm.reapings.delete(agent));
+    realm.reapings.set(agent, reaping);
+  }
+  return reaping;
+}
+
+async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reaped>> {
+  const { statics, registry } = realm;
+  const { agent, news } = realm.identity!;
+  if (!realm.started) {
+    // Its turn may be what keeps this realm from starting.
+    recoverTurn(statics, dead, agent);
+  }
+  realm.uses += 1;
+  try {
+    await ensureStarted(realm);
+    const instance = realm.instance!;
+    return await reapAgent({ agent, instance, statics, registry, news }, dead);
+  } finally {
+    release(realm);
+  }
 }
 
 function current(): OwnRealm {
@@ -127,80 +260,165 @@ function makeRealm(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,
   maximumBytes: number,
+  isFirst: boolean,
 ): Realm {
-  const mayWait = askMayWait(memory);
-  const { instance, failure } = makeInstance(module, memory, mayWait);
+  const statics = new Statics(memory);
+  const mayBlock = askMayBlock(memory);
   own = {
     memory,
     maximumBytes,
     module,
-    mayWait,
-    instance,
-    started: failure === undefined,
-    attached: 0,
+    statics,
+    registry: new Registry(statics),
+    isFirst,
+    mayBlock,
+    mayWait: mayBlock,
+    identity: undefined,
+    instance: undefined,
+    isRunning: false,
+    started: false,
+    starting: undefined,
+    record: 0,
+    uses: 0,
+    seats: new Set(),
+    reapings: new Map(),
   };
-  if (failure !== undefined) {
-    throw failure;
-  }
   return own;
 }
 
-function checkIsolation(): void {
-  // Undefined outside of pages and Web Workers: in Node, where nothing needs to be isolated.
-  if (globalThis.crossOriginIsolated === false || typeof SharedArrayBuffer === 'undefined') {
-    throw new ArenaError(
-      'NotIsolated',
-      'Arena.create: this page is not cross-origin isolated, so the browser gives it no shared ' +
-        'memory. Send these two headers with the document and with the scripts of its workers:\n' +
-        '    Cross-Origin-Opener-Policy: same-origin\n' +
-        '    Cross-Origin-Embedder-Policy: require-corp\n' +
-        'over https or from localhost; in Vite by server.headers and preview.headers, elsewhere in ' +
-        "the server's configuration",
-    );
+async function ensureStarted(realm: OwnRealm): Promise<void> {
+  if (!realm.started) {
+    realm.starting ??= start(realm).finally(() => (realm.starting = undefined));
+    await realm.starting;
   }
 }
 
-async function compile(): Promise<WebAssembly.Module> {
+async function start(realm: OwnRealm): Promise<void> {
+  const { statics, registry, isFirst } = realm;
   try {
-    return await WebAssembly.compile(
-      Uint8Array.from(atob(BINARY), (character) => character.charCodeAt(0)),
-    );
-  } catch (cause) {
-    throw new ArenaError(
-      'CannotLoad',
-      `the WebAssembly module cannot be compiled here: ${String(cause)}; if a Content-Security-Policy ` +
-        "forbids it, allow 'wasm-unsafe-eval' in script-src",
-      { cause },
-    );
+    if (isFirst && realm.instance === undefined) {
+      // Nobody else knows this memory yet, and the start clears it: no turn is needed, nor kept.
+      startInstance(realm);
+      nameMemory(statics);
+    }
+    const { agent, life } = (realm.identity ??= await introduce(realm));
+    realm.record = registry.claim(agent, life.life, life.parent);
+    if (realm.isRunning) {
+      glue.become_agent(agent);
+    } else {
+      await startInTurn(realm, agent);
+    }
+    realm.started = true;
+  } catch (error) {
+    if (error instanceof ArenaError && error.code === 'CannotLoad' && realm === own) {
+      // There is no instance at all, so another module or memory may be tried.
+      own = undefined;
+    }
+    throw error;
   }
 }
 
-function makeMemory(bytes: number): WebAssembly.Memory {
+async function startInTurn(realm: OwnRealm, agent: number): Promise<void> {
+  const { statics, registry, record } = realm;
   try {
-    return new WebAssembly.Memory({
-      initial: INITIAL_PAGES,
-      maximum: bytes / PAGE_BYTES,
-      shared: true,
-    });
-  } catch (cause) {
-    throw new ArenaError(
-      'OutOfMemory',
-      `Arena.create: the engine cannot reserve a memory of ${shown(bytes)} bytes (${String(cause)}); ` +
-        'use a smaller maximumBytes, or fewer memories at once',
-      { bytes, cause },
-    );
+    await takeTurn(statics, agent);
+    try {
+      const instance = startInstance(realm);
+      const [stack, data] = [instance.__stack_alloc.value, instance.__tls_base.value];
+      registry.setStack(record, stack >>> 0, data >>> 0);
+      glue.become_agent(agent);
+    } finally {
+      endTurn(statics);
+    }
+  } catch (error) {
+    registry.release({ index: record, agent });
+    throw error;
   }
 }
 
-/** Asks the engine: a wait for a word to change that holds another value returns at once. */
-function askMayWait(memory: WebAssembly.Memory): boolean {
-  const word = new Int32Array(memory.buffer, 0, 1);
-  try {
-    Atomics.wait(word, 0, ~Atomics.load(word, 0), 0);
-    return true;
-  } catch {
-    // A TypeError: this agent cannot suspend. That is the answer, not a failure.
-    return false;
+function startInstance(realm: OwnRealm): Instance {
+  const { module, memory, statics } = realm;
+  if (realm.instance === undefined) {
+    const { instance, failure } = makeInstance(module, memory, statics);
+    realm.instance = instance;
+    if (failure !== undefined) {
+      throw failure;
+    }
+  } else {
+    startAgain(realm.instance, statics);
+  }
+  realm.isRunning = true;
+  return realm.instance;
+}
+
+/** Makes this realm an agent of its memory. */
+async function introduce(realm: OwnRealm): Promise<Identity> {
+  const { statics, registry } = realm;
+  const memory = memoryName(statics);
+  const agent = statics.increment(FACTS.agents.drawn);
+  const threads = await nodeThreads();
+  const life = await beginLife(memory, agent, threads);
+  const locks = webLocks();
+  let watch;
+  if (threads !== undefined) {
+    watch = new ThreadWatch(registry, reapDead, () => watches(realm, true));
+    // It is told of the deaths of all that it creates, and most programs create them here.
+    watches(realm, threads.isMainThread);
+  } else if (locks !== undefined) {
+    const died = reapDead;
+    const onWatching = (watching: boolean) => watches(realm, watching);
+    watch = new LockWatch(
+      { locks, statics, registry, memory, agent, died, onWatching },
+      'document' in globalThis,
+    );
+  }
+  return { agent, life, news: new News(memory), watch };
+}
+
+/**
+ * Says whether this realm is told of the deaths of others. Then it waits for no lock, even where it
+ * could: the lock might be that of one whose death it would never be told of, because it waits.
+ */
+function watches(realm: OwnRealm, watching: boolean): void {
+  realm.mayWait = realm.mayBlock && !watching;
+  for (const seat of realm.seats) {
+    glue.set_may_wait(seat, realm.mayWait);
+  }
+}
+
+/** Something needs the instance no more. */
+function release(realm: OwnRealm): void {
+  realm.uses -= 1;
+  if (realm.uses > 0 || !realm.started || realm.isFirst) {
+    return;
+  }
+  const { statics, mayBlock } = realm;
+  const { agent } = realm.identity!;
+  if (tryTurn(statics, agent, mayBlock)) {
+    endInstance(realm, agent);
+    return;
+  }
+  takeTurn(statics, agent).then(
+    () => endInstance(realm, agent),
+    // It stays started, until it is used and left again, or this agent's death is seen.
+    () => {},
+  );
+}
+
+/** Gives back what the instance took, if nothing needs it still; ends this agent's turn. */
+function endInstance(realm: OwnRealm, agent: number): void {
+  const { statics, registry, record, instance } = realm;
+  const isUnused = realm.uses === 0 && realm.started;
+  if (isUnused) {
+    realm.started = false;
+    realm.isRunning = false;
+    registry.takeStack(record);
+    end(instance!);
+  }
+  // While it is its turn it is in the table, or nobody would know whose turn is to be recovered.
+  endTurn(statics);
+  if (isUnused) {
+    registry.release({ index: record, agent });
   }
 }
 

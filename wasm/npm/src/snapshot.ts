@@ -204,13 +204,18 @@ function readHeap(header: Region, heap: HeapSnapshot): void {
   heap.lockAcquisitions = header.long(layout.headerHeapLocks);
 }
 
-/** A copy of the table that says, by a byte, what each chunk of the memory is to the arena. */
-function readKinds(memory: WebAssembly.Memory, address: number): Uint8Array {
+/**
+ * A copy of the table that says, by a byte, what each chunk of the memory is to the arena.
+ *
+ * @internal
+ */
+export function readKinds(memory: WebAssembly.Memory, address: number): Uint8Array {
   const buffer = covering(memory, address + HEADER_BYTES)!;
   return new Uint8Array(buffer, address + layout.headerChunkKinds, layout.maxChunks).slice();
 }
 
-function readChunks(memory: WebAssembly.Memory, kinds: Uint8Array, chunks: ChunkSnapshot[]): void {
+/** Copies the block map of every chunk. @internal */
+export function readChunks(memory: WebAssembly.Memory, kinds: Uint8Array, chunks: ChunkSnapshot[]): void {
   const { chunkKindBlocks } = layout;
   let count = 0;
   for (
@@ -231,7 +236,8 @@ function readChunks(memory: WebAssembly.Memory, kinds: Uint8Array, chunks: Chunk
   chunks.length = count;
 }
 
-function readHuge(kinds: Uint8Array, huge: HugeSnapshot[]): void {
+/** Finds the huge blocks. @internal */
+export function readHuge(kinds: Uint8Array, huge: HugeSnapshot[]): void {
   const { chunkKindHuge, chunkKindHugeRest, chunkKindHugeDeferred } = layout;
   let count = 0;
   for (let index = 0; index < kinds.length; index += 1) {
@@ -331,6 +337,21 @@ function readTransfer(
     snapshot.objects = header.word(start + layout.transferCount);
     snapshot.capacity = header.word(start + layout.transferCapacity);
   }
+}
+
+/** The number of the agent in a slot, 0 for nobody; undefined for a slot that was never made. @internal */
+export function slotAgent(
+  memory: WebAssembly.Memory,
+  address: number,
+  slot: number,
+): number | undefined {
+  const header = new Region(memory, address, HEADER_BYTES);
+  const made = header.word(layout.headerSlotsMade);
+  if (slot >= made) {
+    return undefined;
+  }
+  const directory = new Region(memory, header.word(layout.headerSlotDirectory), made * 4);
+  return new Region(memory, directory.word(slot * 4), SLOT_BYTES).word(layout.slotAttached);
 }
 
 /** Copies the state of the arena whose header is at `address`. @internal */

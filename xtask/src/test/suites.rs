@@ -60,6 +60,13 @@ pub fn checks(suite: Suite) -> Vec<Check> {
                 commands: |_| cargo(&["test", "--release", "-p", "warena-tests"]),
             },
             Check {
+                name: "deaths before every write",
+                commands: |_| {
+                    let test = ["test", "--release", "-p", "warena-tests"];
+                    cargo(&[&test[..], &["--features", "death", "--test", "death"]].concat())
+                },
+            },
+            Check {
                 name: "interleavings (loom)",
                 commands: loom,
             },
