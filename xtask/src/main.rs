@@ -35,8 +35,11 @@ cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
 cargo xtask test tsan|fuzz
     the threads' tests under ThreadSanitizer; a minute of fuzzing, which also belongs to all where
     there is a nightly toolchain
-cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
-    the benchmarks, natively or as WebAssembly in Node
+cargo xtask bench native|node|chrome [--quick] [--json FILE] [--only NAME]
+    the benchmarks, natively or as WebAssembly in Node or in headless Chromium; --help: more flags;
+    --record also keeps the rows, with the machine's description, in benches/record/
+cargo xtask bench report RECORD...
+    the README's tables and the charts, from these records
 cargo xtask pack
     builds the npm package target/npm/warena-<version>.tgz
 cargo xtask setup [--check]
@@ -118,10 +121,15 @@ fn run() -> Result<bool> {
         }
         "bench" => {
             let host = match arguments.next()? {
+                Some(Value(name)) if name == "report" => {
+                    let records: Vec<_> = arguments.raw_args()?.collect();
+                    bench::report(&records)?;
+                    return Ok(true);
+                }
                 Some(Value(name)) => bench::Host::parse(&name.string()?)?,
                 Some(Long("help") | Short('h')) => return help(),
                 Some(other) => return Err(other.unexpected().into()),
-                None => bail!("bench needs a host: native or node"),
+                None => bail!("bench needs a host: native, node or chrome"),
             };
             // Everything behind the host belongs to the benchmarks.
             let flags: Vec<_> = arguments.raw_args()?.collect();

@@ -41,7 +41,7 @@ pub struct Tarball {
 pub fn pack(machine: &Machine) -> Result<Tarball> {
     let _lock = Lock::take("pack")?;
     let folder = workspace::target().join("npm");
-    let wasm = compile(machine, "warena-wasm")?;
+    let wasm = compile(machine, "warena-wasm", &[])?;
     let fingerprint = fingerprint(machine, &wasm)?;
     let path = folder.join(format!("warena-{}.tgz", machine.pins().package()?));
     let kept = folder.join("fingerprint");
@@ -90,8 +90,8 @@ pub fn pack(machine: &Machine) -> Result<Tarball> {
     Ok(tarball)
 }
 
-/// Builds a crate for WebAssembly with threads; the `.wasm` file.
-pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
+/// Builds a crate for WebAssembly with threads, cargo having these flags as well; the `.wasm` file.
+pub fn compile(machine: &Machine, package: &str, flags: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target().join("wasm32-unknown-unknown/release");
     let wasm = folder.join(format!("{}.wasm", package.replace('-', "_")));
     let first = !folder.join("deps").is_dir();
@@ -99,7 +99,7 @@ pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
         println!("  (the first build compiles Rust's standard library with threads as well)");
     }
     let mut build = machine.wasm("cargo", &["build", "--release", "--lib", "-p", package])?;
-    build.args(THREADS);
+    build.args(THREADS).args(flags);
     Step {
         title: format!("{package} as WebAssembly"),
         seconds: if first { 120 } else { 5 },
