@@ -21,11 +21,10 @@ import { settings, type ArenaOptions } from './options.js';
 import type { NodeWorker } from './node_threads.js';
 import { listObjects, type ArenaObject } from './objects.js';
 import type { Reaped, ReapReport } from './reap.js';
+import { call, lastRefusal } from './call.js';
 import {
-  call,
   enter,
   identity,
-  lastRefusal,
   leave,
   ownRealm,
   realmOf,

@@ -10,8 +10,7 @@
  * number; make one's death known (life.ts); watch others; enter the table (registry.ts); take the
  * turn (turn.ts); start the instance; note its stack in the table; end the turn. Then seats are taken.
  */
-import { takeRefusal, type Refusal } from './answer.js';
-import { ArenaError, shown, type ArenaErrorDetails } from './error.js';
+import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import type { ArenaHandle } from './handle.js';
@@ -23,9 +22,9 @@ import { nodeThreads } from './node_threads.js';
 import { DEFAULT_MAXIMUM_BYTES } from './options.js';
 import { reapAgent, type Reaped } from './reap.js';
 import { Registry, type AgentRecord } from './registry.js';
+import { isSameMemory } from './same_memory.js';
 import { Statics } from './statics.js';
 import { endTurn, recoverTurn, takeTurn, tryTurn } from './turn.js';
-import { covering } from './view.js';
 import { LockWatch } from './watch_locks.js';
 import { ThreadWatch } from './watch_threads.js';
 
@@ -55,7 +54,8 @@ export interface Identity {
   readonly watch: ThreadWatch | LockWatch | undefined;
 }
 
-interface OwnRealm extends Realm {
+/** @internal */
+export interface OwnRealm extends Realm {
   readonly statics: Statics;
   readonly registry: Registry;
   /** Whether its instance is the memory's first, which has its stack in static memory. */
@@ -146,65 +146,6 @@ export function leave(seat: number): void {
   release(realm);
 }
 
-/**
- * What a call of the module returns, which is 0 or false when it was refused: then the reason is thrown.
- *
- * @internal
- */
-export function call(
-  name: string,
-  details: ArenaErrorDetails,
-  make: () => number | boolean,
-): number {
-  for (let started; ;) {
-    const result = make();
-    if (result) {
-      return Number(result);
-    }
-    const { memory } = current();
-    const refusal = takeRefusal(memory);
-    started ??= now();
-    if (!sleepIfBusy(refusal, started)) {
-      throw refused(name, details, refusal);
-    }
-  }
-}
-
-/** The error for a call that was refused, and is not to be tried again. @internal */
-export function lastRefusal(name: string, details: ArenaErrorDetails): ArenaError {
-  return refused(name, details, takeRefusal(current().memory));
-}
-
-function refused(
-  name: string,
-  details: ArenaErrorDetails,
-  refusal: Refusal | undefined,
-): ArenaError {
-  const { code, message, details: more } = refusal!;
-  return new ArenaError(code, `${name}: ${message}`, { ...more, ...details });
-}
-
-/** Milliseconds that an agent tries to get into a busy heap which may block, but must not wait. */
-const PATIENCE = 1000;
-
-/**
- * After a refusal: whether the call may be tried again, after a moment's sleep. That is for an agent
- * which may block and yet waits for no lock ({@link watches}): it is to be patient, up to a bound.
- */
-function sleepIfBusy(refusal: Refusal | undefined, started: number): boolean {
-  const { statics, mayBlock, mayWait } = current();
-  if (refusal?.code !== 'Busy' || !mayBlock || mayWait || now() - started > PATIENCE) {
-    return false;
-  }
-  statics.sleep(1);
-  return true;
-}
-
-/** Milliseconds since some moment. A worklet has no clock, and does not sleep either. */
-function now(): number {
-  return 'performance' in globalThis ? performance.now() : 0;
-}
-
 /** Who this realm is, once it has attached. @internal */
 export function identity(): Identity {
   return current().identity!;
@@ -248,7 +189,8 @@ async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reap
   }
 }
 
-function current(): OwnRealm {
+/** This realm's own. @internal */
+export function current(): OwnRealm {
   if (own === undefined) {
     throw new ArenaError(
       'CannotLoad',
@@ -431,27 +373,4 @@ function endInstance(realm: OwnRealm, agent: number): void {
   if (isUnused) {
     registry.release({ index: record, agent });
   }
-}
-
-/**
- * Whether two objects are the same memory: a clone is another object. What is written through one
- * is read through the other, more than once because another agent may be asking the same.
- */
-function isSameMemory(mine: WebAssembly.Memory, other: WebAssembly.Memory): boolean {
-  if (mine === other) {
-    return true;
-  }
-  const address = FACTS.identityWord;
-  const [write, read] = [mine, other].map((memory) => {
-    const buffer = covering(memory, address + 4);
-    return buffer && new Uint32Array(buffer, address, 1);
-  });
-  for (let attempt = 0; attempt < 8 && write !== undefined && read !== undefined; attempt += 1) {
-    const nonce = Math.floor(Math.random() * 2 ** 32);
-    Atomics.store(write, 0, nonce);
-    if (Atomics.load(read, 0) === nonce) {
-      return true;
-    }
-  }
-  return false;
 }
