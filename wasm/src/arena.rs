@@ -50,6 +50,10 @@ fn or_left(result: Result<u32, Left>) -> u32 {
 
 /// Makes an arena with these settings; the address of its header, or 0 when that was refused.
 #[wasm_bindgen]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "integers cost the border nothing"
+)]
 pub fn create(
     cached_orders: u32,
     capacity: u32,

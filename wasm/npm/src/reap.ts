@@ -64,7 +64,7 @@ export async function reapAgent(reaper: Reaper, agent: number): Promise<Map<numb
   const found = new Map<number, Reaped>();
   // The module's own heap first: what the rest allocates comes from there.
   for (let number = 0, header; (header = glue.heap_header(number)) !== 0; number += 1) {
-    await reapArena(header, agent);
+    await reapArena(memory, header, agent);
   }
   // An arena that is made meanwhile comes first and moves the others by one: none is passed over.
   for (let index = 0, header; (header = glue.arena_header(index)) !== 0; index += 1) {
