@@ -74,7 +74,7 @@ pub use damage::{Damage, DamageKind};
 #[cfg(all(feature = "death", not(target_family = "wasm")))]
 pub use death::{Death, die_at};
 #[cfg(all(feature = "death", target_family = "wasm"))]
-pub use death::{STALLED, die_at};
+pub use death::{GO_ON, STALLED, STARTING_WRITES, die_at, waits, writes_left};
 pub use error::{
     AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
 };

@@ -121,6 +121,7 @@ pub fn bindings_refuse_by_name(may_wait: bool) {
         arena::create(
             config.cached_orders,
             capacity,
+            config.burst_capacity,
             config.batch,
             config.transfer_capacity,
             config.max_workers,
