@@ -15,7 +15,10 @@ const RUN_TIME = 4000;
 /** The README's picture may be at most this large, in bytes. */
 const LARGEST = 300_000;
 
-/** Kills two workers, and shows the moment between. */
+/** Setting the workload that always has objects on their way. */
+const SHARING = [['check', '[value=malloc-xfree]']];
+
+/** Kills two workers, of which the second is not reaped yet. */
 async function kill(page) {
   await page.act(1, 'kill');
   await page.tab.waitForSelector('[data-life=reaped]');
@@ -23,7 +26,7 @@ async function kill(page) {
   await page.tab.waitForTimeout(500);
 }
 
-/** Kills workers, starts another one, frees what one left, and verifies. */
+/** Kills three workers, starts another one, and frees what one left. */
 async function reap(page) {
   await page.act(0, 'kill');
   await page.act(1, 'kill');
@@ -33,7 +36,7 @@ async function reap(page) {
   }
   await page.act(0, 'another');
   await page.tab.waitForSelector('[data-worker="0"][data-life=living]');
-  await page.act(2, 'free-left');
+  await page.tab.locator('#deaths-list [data-action=free-left]:visible').first().click();
   await page.tab.waitForTimeout(1000);
 }
 
@@ -44,7 +47,7 @@ async function reap(page) {
 const SCENES = {
   idle: { viewport: WIDE, scheme: 'dark' },
   'malloc-free': { viewport: WIDE, scheme: 'dark', set: [] },
-  'malloc-xfree': { viewport: WIDE, scheme: 'dark', set: [['check', '[value=malloc-xfree]']] },
+  'malloc-xfree': { viewport: WIDE, scheme: 'dark', set: SHARING },
   trace: { viewport: WIDE, scheme: 'dark', set: [['check', '[value=trace]']] },
   'slow-light': { viewport: WIDE, scheme: 'light', set: [['selectOption', '#pace', '100']] },
   huge: {
@@ -58,14 +61,14 @@ const SCENES = {
   },
   killed: { viewport: WIDE, scheme: 'dark', set: [], act: kill },
   'killed-light': { viewport: WIDE, scheme: 'light', set: [], act: kill },
-  reaped: { viewport: WIDE, scheme: 'dark', set: [], act: reap },
-  'reaped-light': { viewport: WIDE, scheme: 'light', set: [], act: reap },
+  reaped: { viewport: WIDE, scheme: 'dark', set: SHARING, act: reap },
+  'reaped-light': { viewport: WIDE, scheme: 'light', set: SHARING, act: reap },
   'narrow-killed-dark': { viewport: NARROW, scheme: 'dark', set: [], act: kill },
   'narrow-killed-light': { viewport: NARROW, scheme: 'light', set: [], act: kill },
-  'narrow-reaped-dark': { viewport: NARROW, scheme: 'dark', set: [], act: reap },
-  'narrow-reaped-light': { viewport: NARROW, scheme: 'light', set: [], act: reap },
+  'narrow-reaped-dark': { viewport: NARROW, scheme: 'dark', set: SHARING, act: reap },
+  'narrow-reaped-light': { viewport: NARROW, scheme: 'light', set: SHARING, act: reap },
   'narrow-dark': { viewport: NARROW, scheme: 'dark', set: [] },
-  'narrow-light': { viewport: NARROW, scheme: 'light', set: [['check', '[value=malloc-xfree]']] },
+  'narrow-light': { viewport: NARROW, scheme: 'light', set: SHARING },
 };
 
 async function take(lab, { viewport, scheme, set, act }, file) {
@@ -82,6 +85,8 @@ async function take(lab, { viewport, scheme, set, act }, file) {
     await page.tab.waitForTimeout(RUN_TIME);
   }
   await act?.(page);
+  // Acting may have scrolled, and the head of the page sticks to the window.
+  await page.tab.evaluate(() => scrollTo(0, 0));
   await page.tab.screenshot({ path: file, fullPage: viewport === NARROW });
   await page.close();
   console.log(file);

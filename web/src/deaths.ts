@@ -26,6 +26,7 @@ export class Deaths {
   readonly #state: State;
   readonly #arena: Arena;
   readonly #watch: DeathWatch;
+  readonly #sample: () => Snapshot;
   readonly #changed: () => void;
   #ends: Promise<void>[] = [];
   /** Kills since the last audit. */
@@ -36,6 +37,7 @@ export class Deaths {
     this.#state = state;
     this.#arena = arena;
     this.#watch = new DeathWatch(arena, sample);
+    this.#sample = sample;
     this.#changed = changed;
     state.deaths = [];
     state.caught = [];
@@ -122,7 +124,7 @@ export class Deaths {
       this.#check(stamps, death, object);
       this.#arena.free(object.pointer);
     }
-    this.#changed();
+    this.#show();
   }
 
   /** Frees what killed workers were just allocating or freeing; nobody knows its stamps. */
@@ -130,6 +132,12 @@ export class Deaths {
     while (this.#state.caught.length > 0) {
       this.#arena.free(this.#state.caught.pop()!.pointer);
     }
+    this.#show();
+  }
+
+  /** Shows the heap as it is now: at rest, the next frame may sample nothing and be the last. */
+  #show(): void {
+    this.#sample();
     this.#changed();
   }
 

@@ -15,7 +15,7 @@ const nothing: Reaped = {
 };
 
 test('labels', () => {
-  expect(locksLabel(nothing)).toBe('none was held');
+  expect(locksLabel(nothing)).toBe('none held');
   expect(locksLabel({ ...nothing, recoveredHeap: true, recoveredTransfers: 1 })).toBe(
     'the heap’s, 1 of transfer caches',
   );

@@ -4,9 +4,7 @@
  */
 
 export interface Account<Listed> {
-  /** Objects that somebody holds, or has left, and that are there. */
-  found: number;
-  /** Those that are not there, or that two claim. */
+  /** Objects that somebody holds or has left, and that are not there, or that two claim. */
   missing: number;
   /** Objects that nobody knows of. */
   unknown: Listed[];
@@ -21,13 +19,9 @@ export function settle<Listed extends { pointer: number }>(
   for (const object of allocated) {
     rest.set(object.pointer, object);
   }
-  let [found, missing] = [0, 0];
+  let missing = 0;
   for (const { pointer } of known) {
-    if (rest.delete(pointer)) {
-      found += 1;
-    } else {
-      missing += 1;
-    }
+    missing += rest.delete(pointer) ? 0 : 1;
   }
-  return { found, missing, unknown: [...rest.values()] };
+  return { missing, unknown: [...rest.values()] };
 }

@@ -30,7 +30,7 @@ export function locksLabel({ recoveredHeap, recoveredTransfers }: Reaped): strin
   const heap = recoveredHeap ? ['the heap’s'] : [];
   const transfers = recoveredTransfers > 0 ? [`${recoveredTransfers} of transfer caches`] : [];
   const locks = [...heap, ...transfers];
-  return locks.length === 0 ? 'none was held' : locks.join(', ');
+  return locks.length === 0 ? 'none held' : locks.join(', ');
 }
 
 /** Milliseconds in words. */

@@ -58,7 +58,10 @@ export interface Program {
   zeroed: Uint8Array;
   /** Of each object: the worker that makes it. */
   maker: Uint8Array;
-  /** Of each object: its pointer while it lives, else `EMPTY` or `ABSENT`. Shared by all workers, or one's own. */
+  /**
+   * Of each object: its pointer while it lives, else `EMPTY` or `ABSENT`. Shared by all workers, or
+   * one's own.
+   */
   pointers: Int32Array;
 }
 

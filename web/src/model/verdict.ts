@@ -36,8 +36,9 @@ export function verdict(
     kind: 'good',
     title: 'Verified',
     message:
-      `${plural(blocks, 'block')} in ${plural(chunks, 'chunk')} and ${hugeBlocks.toLocaleString('en')} huge ones, ` +
-      `${bytesLabel(ownedBytes)}: every byte belongs to one block, every object is in one place, ` +
+      `${plural(blocks, 'block')} in ${plural(chunks, 'chunk')} and ` +
+      `${hugeBlocks.toLocaleString('en')} huge ones, ${bytesLabel(ownedBytes)}: every byte belongs ` +
+      'to one block, every object is in one place, ' +
       `and the ${byWorkers}${byDead} are there.`,
   };
 }

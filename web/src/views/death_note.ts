@@ -15,7 +15,7 @@ const FOUND = [
   { key: 'locks', name: 'Locks recovered', title: 'Locks that it had held when it ended' },
   { key: 'returned', name: 'Returned', title: 'Objects that it had cached or was moving' },
   { key: 'listed', name: 'Lists rebuilt', title: 'Free blocks that were listed anew' },
-  { key: 'reclaimed', name: 'Chunks', title: 'Chunks that it was taking or giving back' },
+  { key: 'reclaimed', name: 'Chunks reclaimed', title: 'Chunks that it was taking or giving back' },
   { key: 'left', name: 'Left allocated', title: 'Objects that its program had allocated' },
 ];
 

@@ -135,7 +135,7 @@ function foundLabel(found: Reaped): string {
   return [
     `locks recovered: ${locksLabel(found)}`,
     `returned: ${objectsLabel(objects, bytes)}`,
-    `listed anew: ${plural(listedBlocks, 'block')}`,
+    ...(listedBlocks > 0 ? [`listed anew: ${plural(listedBlocks, 'block')}`] : []),
     ...(reclaimedChunks > 0 ? [`reclaimed: ${plural(reclaimedChunks, 'chunk')}`] : []),
   ].join(' · ');
 }

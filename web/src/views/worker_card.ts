@@ -83,7 +83,7 @@ export class WorkerCard {
   /** Shows whether the worker lives, and how the last one ended. */
   updateLife({ life, slot, death }: WorkerReading, canKill: boolean, takenBefore: boolean): void {
     setAttribute(this.element, 'data-life', life);
-    setText(this.#slot, takenBefore ? `slot ${slot}, taken again` : `slot ${slot}`);
+    setText(this.#slot, takenBefore ? `slot ${slot} again` : `slot ${slot}`);
     setAttribute(this.#kill, 'aria-disabled', String(life !== 'living' || !canKill));
     setAttribute(this.#living, 'aria-hidden', String(life !== 'living'));
     this.#death.update(life, death);
