@@ -103,10 +103,10 @@ mod current {
 #[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]
 mod current {
     use super::{AgentWords, AtomicU32, DRAWN, MOST, Ordering};
-    use core::cell::Cell;
+    use crate::thread_word::ThreadWord;
 
     #[thread_local]
-    static NUMBER: Cell<u32> = Cell::new(0);
+    static NUMBER: ThreadWord = ThreadWord::new(0);
 
     static STARTING: AtomicU32 = AtomicU32::new(0);
 
@@ -148,15 +148,18 @@ mod current {
 
 /// Whether the calling agent has thread-local data. wasm-bindgen calls the allocator before it
 /// gives an agent such data, with the base at 0, and after it took it away, with the base at
-/// 2 GiB. No block starts at either: addresses below 1 KiB are nobody's, and a chunk begins with
-/// its block map.
+/// 2 GiB. No data is at either: below the module's own stands the first agent's stack, and a chunk
+/// begins with its block map.
 #[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]
 #[inline]
 pub fn has_thread_local_data() -> bool {
-    const BEFORE: core::ops::Range<usize> = 0..1 << 10;
     const AFTER: core::ops::Range<usize> = 1 << 31..(1 << 31) + (1 << 16);
+    unsafe extern "C" {
+        /// Where the linker put the module's static data.
+        static __global_base: u8;
+    }
     let address = current::thread_local_address();
-    !BEFORE.contains(&address) && !AFTER.contains(&address)
+    address >= (&raw const __global_base).addr() && !AFTER.contains(&address)
 }
 
 #[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]

@@ -7,7 +7,7 @@
 //! | where | how it ends |
 //! | --- | --- |
 //! | native | by unwinding to the test, which catches [`Death`]; nothing that unwinding runs writes |
-//! | wasm | it says so in [`STALLED`] and stands still for the test to terminate it |
+//! | wasm | it says so in [`STALLED`] and stands still, until it is terminated or [told](GO_ON) to go on |
 
 /// Without the feature nobody ends, and this is nothing.
 #[cfg(not(feature = "death"))]
@@ -70,44 +70,86 @@ mod mortal {
     use core::cell::Cell;
     use core::sync::atomic::{AtomicU32, Ordering};
 
-    /// How many agents stand still, in all.
+    /// A number of writes that nobody comes to.
+    const IMMORTAL: u32 = u32::MAX;
+
+    /// How many agents have come to stand still, in all.
     pub static STALLED: AtomicU32 = AtomicU32::new(0);
 
+    /// Those that stand still go on when it changes.
+    pub static GO_ON: AtomicU32 = AtomicU32::new(0);
+
+    /// Writes until an agent stands still that has no thread-local data: one that starts or ends, of
+    /// which there is one at a time.
+    pub static STARTING_WRITES: AtomicU32 = AtomicU32::new(IMMORTAL);
+
     #[thread_local]
-    static WRITES: Cell<u32> = Cell::new(u32::MAX);
+    static WRITES: Cell<u32> = Cell::new(IMMORTAL);
+
+    #[thread_local]
+    static WAITS: Cell<u32> = Cell::new(0);
 
     /// The calling agent stands still instead of its write number `writes`, counted from 0 and from
     /// now on; with `None` it goes on.
     pub fn die_at(writes: Option<u32>) {
-        WRITES.set(writes.unwrap_or(u32::MAX));
+        WRITES.set(writes.unwrap_or(IMMORTAL));
     }
 
-    /// A write is about to happen. Returns `true`, or never.
+    /// Writes that the calling agent does until it stands still, as [`die_at`] was told.
+    pub fn writes_left() -> u32 {
+        WRITES.get()
+    }
+
+    /// A write is about to happen. Returns `true`, once it may.
     pub(crate) fn step() -> bool {
         // Before it has thread-local data an agent has no number of writes either.
-        if !crate::agent::has_thread_local_data() || WRITES.get() == u32::MAX {
+        if !crate::agent::has_thread_local_data() {
+            match STARTING_WRITES.load(Ordering::SeqCst) {
+                IMMORTAL => {}
+                0 => stand_still(),
+                left => STARTING_WRITES.store(left - 1, Ordering::SeqCst),
+            }
             return true;
         }
-        match WRITES.get().checked_sub(1) {
-            Some(left) => WRITES.set(left),
-            None => {
-                STALLED.fetch_add(1, Ordering::SeqCst);
-                loop {
-                    core::hint::spin_loop();
-                }
+        match WRITES.get() {
+            IMMORTAL => {}
+            0 => {
+                stand_still();
+                WRITES.set(IMMORTAL);
             }
+            left => WRITES.set(left - 1),
         }
         true
+    }
+
+    fn stand_still() {
+        let seen = GO_ON.load(Ordering::SeqCst);
+        STALLED.fetch_add(1, Ordering::SeqCst);
+        while GO_ON.load(Ordering::SeqCst) == seen {
+            core::hint::spin_loop();
+        }
+    }
+
+    /// The calling agent is about to wait for a lock.
+    pub(crate) fn count_wait() {
+        WAITS.set(WAITS.get() + 1);
+    }
+
+    /// How often the calling agent has waited for a lock.
+    pub fn waits() -> u32 {
+        WAITS.get()
     }
 }
 
 #[cfg(all(feature = "death", not(target_family = "wasm")))]
 pub use mortal::Death;
 #[cfg(all(feature = "death", target_family = "wasm"))]
-pub use mortal::STALLED;
+pub(crate) use mortal::count_wait;
 #[cfg(feature = "death")]
 pub use mortal::die_at;
 #[cfg(all(feature = "death", not(target_family = "wasm")))]
 pub(crate) use mortal::is_over;
 #[cfg(feature = "death")]
 pub(crate) use mortal::step;
+#[cfg(all(feature = "death", target_family = "wasm"))]
+pub use mortal::{GO_ON, STALLED, STARTING_WRITES, waits, writes_left};

@@ -8,9 +8,10 @@ use crate::cache::slots::Slots;
 use crate::cache::transfer::Transfer;
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::error::Busy;
-use crate::heap::block_map::MAP_ORDER;
+use crate::heap::block_map::{ChunkKind, MAP_ORDER};
 use crate::heap::central::{Central, Heap};
 use crate::lock::Patience;
+use crate::memory::Memory;
 use crate::order::block_bytes;
 use crate::source::ChunkSource;
 use crate::sync::PlainU32;
@@ -20,7 +21,7 @@ pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
 
 /// The version of everything that an arena keeps in its memory. Agents with different ones do
 /// not share an arena.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 
 /// Where a header stands in its chunk: the first block behind the block map.
 pub(crate) const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
@@ -54,6 +55,7 @@ pub(crate) struct SharedConfig {
     /// 1 in checking mode.
     pub(crate) checking: PlainU32,
     pub(crate) quarantine: PlainU32,
+    pub(crate) burst_capacity: PlainU32,
 }
 
 impl SharedConfig {
@@ -66,6 +68,7 @@ impl SharedConfig {
         self.max_chunks.set(config.max_chunks);
         self.checking.set(config.checking.into());
         self.quarantine.set(config.quarantine);
+        self.burst_capacity.set(config.burst_capacity);
     }
 
     pub(crate) fn get(&self) -> Config {
@@ -78,11 +81,22 @@ impl SharedConfig {
             max_chunks: self.max_chunks.get(),
             checking: self.checking.get() != 0,
             quarantine: self.quarantine.get(),
+            burst_capacity: self.burst_capacity.get(),
         }
     }
 }
 
 impl Header {
+    /// Whether `pointer` lies in a chunk of this arena.
+    pub(crate) fn owns(&self, memory: Memory, pointer: *const u8) -> bool {
+        memory.address(pointer).is_some_and(|address| {
+            !matches!(
+                self.central.table.kind(address),
+                ChunkKind::Foreign | ChunkKind::Returned
+            )
+        })
+    }
+
     /// Takes the heap lock, and frees what was deferred.
     #[inline]
     pub(crate) fn heap(

@@ -19,6 +19,7 @@
 //!
 //! | layer | modules | what it is |
 //! | --- | --- | --- |
+//! | program | `Global` | a program's heap, a seat for each thread |
 //! | handles | [`Arena`], [`Worker`] | every public call |
 //! | whole | `header`, `stats`, `verify`, `check`, `reap`, `layout` | the root of an arena, and what is read of it |
 //! | front | `cache` | a slot's stacks, the transfer caches |
@@ -39,6 +40,8 @@ mod config;
 mod damage;
 mod death;
 mod error;
+#[cfg(not(loom))]
+mod global;
 mod header;
 mod heap;
 mod layout;
@@ -52,6 +55,8 @@ mod snapshot;
 mod source;
 mod stats;
 mod sync;
+#[cfg(all(target_family = "wasm", target_feature = "atomics", not(loom)))]
+mod thread_word;
 mod verify;
 mod violation;
 mod worker;
@@ -62,16 +67,19 @@ pub use agent::{AgentWords, become_agent, has_thread_local_data};
 pub use arena::Arena;
 pub use check::CheckError;
 pub use config::{
-    Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
+    Config, MAX_BURST_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE,
+    MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
 #[cfg(all(feature = "death", not(target_family = "wasm")))]
 pub use death::{Death, die_at};
 #[cfg(all(feature = "death", target_family = "wasm"))]
-pub use death::{STALLED, die_at};
+pub use death::{GO_ON, STALLED, STARTING_WRITES, die_at, waits, writes_left};
 pub use error::{
     AllocError, ArenaError, AttachError, Busy, ConfigError, FreeError, ReallocError, ReapError,
 };
+#[cfg(not(loom))]
+pub use global::Global;
 pub use header::LAYOUT_VERSION;
 pub use heap::block::{BlockState, block_order, block_state};
 pub use layout::Layout;

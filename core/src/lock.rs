@@ -246,6 +246,8 @@ mod parking {
     #[cfg(target_feature = "atomics")]
     pub(super) fn wait(lock: &Lock, value: u32) {
         const FOREVER: i64 = -1;
+        #[cfg(feature = "death")]
+        crate::death::count_wait();
         // SAFETY: the word is alive and aligned; `Context::MayWait` promised that this agent may
         // wait. All three outcomes (woken, changed, timed out) lead the caller to look again.
         unsafe {

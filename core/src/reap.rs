@@ -109,7 +109,7 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
         self.header.central.holder() == number
             || self
                 .slots()
-                .any(|slot| slot.attached.get() == number || slot.dying.get() != 0)
+                .any(|slot| slot.agent() == number || slot.dying.get() != 0)
             || self
                 .header
                 .transfers
@@ -131,7 +131,7 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
             None => unsafe { central.lock(self.memory, heir, patience) }?,
         };
         for slot in self.slots() {
-            if slot.attached.get() == dead.number() {
+            if slot.agent() == dead.number() {
                 slot.dying.set(1);
             }
         }
@@ -147,8 +147,9 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
         self.free_strays(&mut heap);
         for slot in self.dying() {
             self.empty(slot, &mut heap);
-            slot.attached.set(0);
             slot.dying.set(0);
+            // Last, for who waits for a standing seat.
+            slot.vacate();
             self.reaped.slots += 1;
         }
         self.header.slots.rebuild(&mut heap);
@@ -272,6 +273,10 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
                     heap.trim(self.source, address);
                 }
             }
+        }
+        let stacks = slot.stacks(self.memory).iter();
+        for stack in stacks.filter(|stack| stack.is_cached()) {
+            stack.calm(self.header.config.capacity.get());
         }
         let Some(checked) = slot.checked(self.memory) else {
             return;

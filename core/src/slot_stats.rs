@@ -47,8 +47,8 @@ impl SlotStats {
     pub(crate) fn sample(slot: &Slot, memory: Memory) -> Self {
         let mut stats = Self {
             slot: slot.number.get(),
-            attached: slot.attached.get() != 0,
-            agent: slot.attached.get(),
+            attached: slot.agent() != 0,
+            agent: slot.agent(),
             ..Self::default()
         };
         for order in 0..CHUNK_ORDER as usize {

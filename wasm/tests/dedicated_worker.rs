@@ -3,6 +3,7 @@
 
 mod common;
 mod crew;
+mod heap;
 
 use warena::Context;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -32,4 +33,19 @@ fn bindings_refuse_by_name() {
 #[wasm_bindgen_test]
 async fn four_workers_and_a_fifth() {
     crew::four_workers_and_this_agent(Context::MayWait).await;
+}
+
+#[wasm_bindgen_test]
+fn the_own_heap_serves() {
+    heap::serves(true);
+}
+
+#[wasm_bindgen_test]
+async fn agents_come_and_go_in_the_own_heap() {
+    heap::agents_come_and_go().await;
+}
+
+#[wasm_bindgen_test]
+fn the_own_heap_serves_without_a_seat() {
+    heap::serves_without_a_seat();
 }

@@ -2,6 +2,8 @@
 #![cfg(target_family = "wasm")]
 
 mod common;
+#[allow(dead_code, reason = "no Web Workers here")]
+mod heap;
 
 use warena::Context;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -24,4 +26,14 @@ fn reentry_is_deferred() {
 #[wasm_bindgen_test]
 fn bindings_refuse_by_name() {
     common::bindings_refuse_by_name(true);
+}
+
+#[wasm_bindgen_test]
+fn the_own_heap_serves() {
+    heap::serves(true);
+}
+
+#[wasm_bindgen_test]
+fn the_own_heap_serves_without_a_seat() {
+    heap::serves_without_a_seat();
 }

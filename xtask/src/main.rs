@@ -1,12 +1,13 @@
 //! The command line of the project: `cargo xtask <command>`.
 //!
-//! One file per command (`setup`, `pack`, `web`, `test`, `bench`) and one per thing that they use.
+//! One file per command (`setup`, `pack`, `web`, `test`, `kill`, `bench`) and one per thing that they use.
 //! A newcomer compiles this first, so its dependencies are few and light.
 
 mod apt;
 mod bench;
 mod browser;
 mod cargo_tool;
+mod kill;
 mod lock;
 mod machine;
 mod need;
@@ -30,13 +31,19 @@ const HELP: &str = "\
 cargo xtask web [--port N] [--no-open]
     builds the package and serves the visualiser on 127.0.0.1; prints its URL
     (port 5180 or the next free one)
-cargo xtask test [lint|native|node|chrome|firefox|e2e] ...
+cargo xtask test [lint|native|node|chrome|firefox|e2e|kill] ...
     runs these suites of tests; all of these when none is named
 cargo xtask test tsan|fuzz
     the threads' tests under ThreadSanitizer; a minute of fuzzing, which also belongs to all where
     there is a nightly toolchain
-cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
-    the benchmarks, natively or as WebAssembly in Node
+cargo xtask kill random|chosen node|chrome|firefox [--kills N] [--seed N] [--only NAME]
+    kills so many agents, at any moment, or so many in each of the chosen moments; `test kill` is a
+    tenth of all that
+cargo xtask bench native|node|chrome [--quick] [--json FILE] [--only NAME]
+    the benchmarks, natively or as WebAssembly in Node or in headless Chromium; --help: more flags;
+    --record also keeps the rows, with the machine's description, in benches/record/
+cargo xtask bench report RECORD...
+    the README's tables and the charts, from these records
 cargo xtask pack
     builds the npm package target/npm/warena-<version>.tgz
 cargo xtask setup [--check]
@@ -116,12 +123,30 @@ fn run() -> Result<bool> {
             }
             return test::test(&suites);
         }
+        "kill" => {
+            let mut word = || -> Result<String> {
+                match arguments.next()? {
+                    Some(Value(word)) => Ok(word.string()?),
+                    Some(other) => Err(other.unexpected().into()),
+                    None => bail!("kill needs a kind, random or chosen, and a host"),
+                }
+            };
+            let (kind, host) = (word()?, word()?);
+            // Everything behind the host belongs to the killer.
+            let flags: Vec<_> = arguments.raw_args()?.collect();
+            kill::kill(kill::Kind::parse(&kind)?, kill::Host::parse(&host)?, &flags)?;
+        }
         "bench" => {
             let host = match arguments.next()? {
+                Some(Value(name)) if name == "report" => {
+                    let records: Vec<_> = arguments.raw_args()?.collect();
+                    bench::report(&records)?;
+                    return Ok(true);
+                }
                 Some(Value(name)) => bench::Host::parse(&name.string()?)?,
                 Some(Long("help") | Short('h')) => return help(),
                 Some(other) => return Err(other.unexpected().into()),
-                None => bail!("bench needs a host: native or node"),
+                None => bail!("bench needs a host: native, node or chrome"),
             };
             // Everything behind the host belongs to the benchmarks.
             let flags: Vec<_> = arguments.raw_args()?.collect();

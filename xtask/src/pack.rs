@@ -6,6 +6,9 @@
 //!                                                                       target/npm/warena-*.tgz
 //! ```
 //!
+//! A second build of it, below `target/npm-death`, is for tests that end agents in the middle of a
+//! write: the module's feature `death`.
+//!
 //! Cargo itself knows whether the `.wasm` is current. What follows is skipped when a fingerprint
 //! of that file, of `wasm/npm/` and of the tools' versions is the one kept beside the tarball.
 
@@ -37,11 +40,36 @@ pub struct Tarball {
     fingerprint: String,
 }
 
+/// A build of the package.
+struct Build {
+    /// The folder below `target/`.
+    folder: &'static str,
+    /// What cargo is told beyond the usual.
+    flags: &'static [&'static str],
+}
+
 /// Builds the package, or finds that it is current.
 pub fn pack(machine: &Machine) -> Result<Tarball> {
+    let shipped = Build {
+        folder: "npm",
+        flags: &[],
+    };
+    pack_build(machine, &shipped)
+}
+
+/// The same of the build whose agents can be made to stand still before any of their writes.
+pub fn pack_mortal(machine: &Machine) -> Result<Tarball> {
+    let mortal = Build {
+        folder: "npm-death",
+        flags: &["--features", "death"],
+    };
+    pack_build(machine, &mortal)
+}
+
+fn pack_build(machine: &Machine, build: &Build) -> Result<Tarball> {
     let _lock = Lock::take("pack")?;
-    let folder = workspace::target().join("npm");
-    let wasm = compile(machine, "warena-wasm")?;
+    let folder = workspace::target().join(build.folder);
+    let wasm = compile(machine, "warena-wasm", build.flags)?;
     let fingerprint = fingerprint(machine, &wasm)?;
     let path = folder.join(format!("warena-{}.tgz", machine.pins().package()?));
     let kept = folder.join("fingerprint");
@@ -65,16 +93,17 @@ pub fn pack(machine: &Machine) -> Result<Tarball> {
         .args(["--target", "web", "--release", "--no-pack", "--out-dir"])
         .arg(&glue);
     wasm_pack.args(["--", "--config", "../.cargo/threads.toml"]);
-    let mut build = npm::node(workspace::root().join("wasm/npm/build.mjs"));
-    build.arg(&glue).arg(&staging);
-    machine.dress(&mut build)?;
+    wasm_pack.args(build.flags);
+    let mut build_script = npm::node(workspace::root().join("wasm/npm/build.mjs"));
+    build_script.arg(&glue).arg(&staging);
+    machine.dress(&mut build_script)?;
     let mut npm_pack = command("npm", &["pack", "--pack-destination"]);
     npm_pack.arg(&folder).current_dir(&staging);
     Step {
         title: "npm package: glue, wasm-opt, TypeScript".to_owned(),
         seconds: 10,
         log: "pack".to_owned(),
-        commands: vec![wasm_pack, build, npm_pack],
+        commands: vec![wasm_pack, build_script, npm_pack],
         otherwise: None,
     }
     .run()?;
@@ -90,8 +119,8 @@ pub fn pack(machine: &Machine) -> Result<Tarball> {
     Ok(tarball)
 }
 
-/// Builds a crate for WebAssembly with threads; the `.wasm` file.
-pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
+/// Builds a crate for WebAssembly with threads, cargo having these flags as well; the `.wasm` file.
+pub fn compile(machine: &Machine, package: &str, flags: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target().join("wasm32-unknown-unknown/release");
     let wasm = folder.join(format!("{}.wasm", package.replace('-', "_")));
     let first = !folder.join("deps").is_dir();
@@ -99,7 +128,7 @@ pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
         println!("  (the first build compiles Rust's standard library with threads as well)");
     }
     let mut build = machine.wasm("cargo", &["build", "--release", "--lib", "-p", package])?;
-    build.args(THREADS);
+    build.args(THREADS).args(flags);
     Step {
         title: format!("{package} as WebAssembly"),
         seconds: if first { 120 } else { 5 },
@@ -116,19 +145,23 @@ impl Tarball {
     ///
     /// Not by npm, which would drop it again at the next `npm ci` and note it in the lock file.
     pub fn install_in_web(&self) -> Result<()> {
-        let place = workspace::web().join("node_modules/warena");
+        self.unpack(&workspace::web().join("node_modules/warena"))
+    }
+
+    /// Unpacks the package into a folder of its own, which is kept when it is current.
+    pub fn unpack(&self, place: &Path) -> Result<()> {
         let kept = place.join(".fingerprint");
         if std::fs::read_to_string(&kept).ok().as_ref() == Some(&self.fingerprint) {
             return Ok(());
         }
-        remove(&place)?;
-        std::fs::create_dir_all(&place)
+        remove(place)?;
+        std::fs::create_dir_all(place)
             .with_context(|| format!("cannot make {}", place.display()))?;
         let mut tar = command("tar", &["-xzf"]);
         process::run(
             tar.arg(&self.path)
                 .arg("-C")
-                .arg(&place)
+                .arg(place)
                 .arg("--strip-components=1"),
         )?;
         std::fs::write(&kept, &self.fingerprint)

@@ -31,6 +31,8 @@ pub enum Suite {
     Firefox,
     /// The page, as a user has it.
     E2e,
+    /// Agents that are killed.
+    Kill,
     /// The tests of several threads, under ThreadSanitizer.
     Tsan,
     /// The model's interpreter on a fuzzer's scripts.
@@ -39,13 +41,14 @@ pub enum Suite {
 
 impl Suite {
     /// Every suite, quick ones first.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Lint,
         Self::Native,
         Self::Node,
         Self::Chrome,
         Self::Firefox,
         Self::E2e,
+        Self::Kill,
         Self::Tsan,
         Self::Fuzz,
     ];
@@ -71,6 +74,7 @@ impl Suite {
             Self::Chrome => "chrome",
             Self::Firefox => "firefox",
             Self::E2e => "e2e",
+            Self::Kill => "kill",
             Self::Tsan => "tsan",
             Self::Fuzz => "fuzz",
         }
@@ -93,6 +97,7 @@ impl Suite {
             Self::Chrome => need::CHROME.to_vec(),
             Self::Firefox => need::FIREFOX.to_vec(),
             Self::E2e => [need::PACK, &[Need::Chrome]].concat(),
+            Self::Kill => [need::PACK, &[Need::Chrome, Need::Firefox]].concat(),
             Self::Tsan => vec![Need::Toolchain, Need::Sanitizers],
             Self::Fuzz => vec![Need::Nightly, Need::Cargo(CargoTool::Fuzz)],
         }

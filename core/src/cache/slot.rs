@@ -7,11 +7,12 @@
 use super::checked::Checked;
 use super::deferring::Deferring;
 use super::lifo::{ENTRY_BYTES, Lifo};
+use crate::agent::Agent;
 use crate::config::{Config, MAX_CACHED_ORDERS};
 use crate::lock::Context;
 use crate::memory::Memory;
 use crate::order::CHUNK_ORDER;
-use crate::sync::{PlainU32, PlainU64, SettledU32};
+use crate::sync::{AtomicU32, Ordering, PlainU32, PlainU64, SettledU32};
 
 /// The seat. Its arrays of cached objects follow it in the same block; in checking mode a
 /// [`Checked`] with its own does.
@@ -23,8 +24,9 @@ pub(crate) struct Slot {
     pub(crate) header: SettledU32,
     /// The slot's number, from 0.
     pub(crate) number: PlainU32,
-    /// The number of the agent whose worker sits here; 0: nobody.
-    pub(crate) attached: PlainU32,
+    /// The number of the agent whose worker sits here; 0: nobody. Of a standing seat written by
+    /// whoever wants it, else under the heap lock.
+    pub(crate) attached: AtomicU32,
     /// 1 if that worker may wait.
     pub(crate) may_wait: PlainU32,
     /// 0, or in checking mode the address of the slot's [`Checked`].
@@ -64,7 +66,7 @@ impl Slot {
             + if config.checking {
                 Checked::bytes(config)
             } else {
-                config.cached_orders * config.capacity * ENTRY_BYTES
+                config.most_cached_of_all() * ENTRY_BYTES
             }
     }
 
@@ -88,10 +90,43 @@ impl Slot {
             }
             return;
         }
+        let mut array = behind;
         for (order, lifo) in (0..config.cached_orders).zip(&self.lifos) {
-            let array = behind + order * config.capacity * ENTRY_BYTES;
-            lifo.begin(array, config.capacity);
+            let most = config.most_cached(order);
+            lifo.begin(array, config.capacity, most);
+            array += most * ENTRY_BYTES;
         }
+    }
+
+    /// The number of the agent whose worker sits here; 0: nobody.
+    pub(crate) fn agent(&self) -> u32 {
+        self.attached.load(Ordering::Relaxed)
+    }
+
+    /// Seats a worker of `agent`, which may wait or not, where nobody sits.
+    pub(crate) fn sit(&self, agent: Agent, context: Context) {
+        self.may_wait.set((context == Context::MayWait).into());
+        self.attached.store(agent.number(), Ordering::Relaxed);
+    }
+
+    /// Seats a worker of `agent` in a standing seat if nobody is there; whether nobody was. What the
+    /// one before did there is visible then.
+    #[cfg(not(loom))]
+    pub(crate) fn stand(&self, agent: Agent, context: Context) -> bool {
+        let number = agent.number();
+        let free = self
+            .attached
+            .compare_exchange(0, number, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+        if free {
+            self.may_wait.set((context == Context::MayWait).into());
+        }
+        free
+    }
+
+    /// Nobody sits here any more.
+    pub(crate) fn vacate(&self) {
+        self.attached.store(0, Ordering::Release);
     }
 
     /// What the slot has more in checking mode.

@@ -1,6 +1,6 @@
 //! The slots of an arena: a directory of seats, made when first needed and used again.
 //!
-//! All of it is under the heap lock. Attaching takes the seat that was left last, or makes a new
+//! All of it is under the heap lock, but for who sits in a standing seat. Attaching takes the seat that was left last, or makes a new
 //! one; a seat, once made, stays for the arena's life, so a watcher may follow the directory at
 //! any time.
 
@@ -25,6 +25,9 @@ pub(crate) struct Slots {
     pub(crate) made: AtomicU32,
     /// The seat that was left last, or 0.
     first_free: PlainU32,
+    /// How many of the seats, the first ones, are standing ones: nobody is given one, and who has
+    /// none of its own takes one for the length of a call, without a lock.
+    pub(crate) standing: PlainU32,
 }
 
 impl Slots {
@@ -55,14 +58,13 @@ impl Slots {
         // SAFETY: the address is that of a slot nobody sits in.
         let slot = unsafe { heap.memory().at::<Slot>(address) };
         self.first_free.set(slot.next_free.get());
-        slot.may_wait.set((context == Context::MayWait).into());
-        slot.attached.set(Agent::current().number());
+        slot.sit(Agent::current(), context);
         Ok(address)
     }
 
     /// Takes the seat back, its caches empty.
     pub(crate) fn give(&self, _locked: &mut Heap<'_>, address: u32, slot: &Slot) {
-        slot.attached.set(0);
+        slot.vacate();
         slot.next_free.set(self.first_free.get());
         self.first_free.set(address);
     }
@@ -71,7 +73,9 @@ impl Slots {
     pub(crate) fn rebuild(&self, heap: &mut Heap<'_>) {
         let memory = heap.memory();
         self.first_free.set(0);
-        for slot in self.iter(memory).filter(|slot| slot.attached.get() == 0) {
+        let standing = self.standing.get() as usize;
+        let seats = self.iter(memory).skip(standing);
+        for slot in seats.filter(|slot| slot.agent() == 0) {
             let address = memory.address(core::ptr::from_ref(slot)).unwrap_or(0);
             slot.next_free.set(self.first_free.get());
             self.first_free.set(address);
@@ -82,6 +86,23 @@ impl Slots {
     pub(crate) fn has(&self, memory: Memory, address: u32) -> bool {
         self.iter(memory)
             .any(|slot| memory.address(core::ptr::from_ref(slot)) == Some(address))
+    }
+
+    /// Makes `count` standing seats, before any other.
+    #[cfg(not(loom))]
+    pub(crate) fn make_standing(
+        &self,
+        heap: &mut Heap<'_>,
+        source: &impl ChunkSource,
+        config: &Config,
+        header: u32,
+        count: u32,
+    ) -> Result<(), AttachError> {
+        for _ in 0..count {
+            self.make(heap, source, config, header)?;
+        }
+        self.standing.set(count);
+        Ok(())
     }
 
     fn make(

@@ -19,12 +19,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Whether `pointer` lies in a chunk of this arena: in an allocated block, a free one, or the
     /// allocator's own. Never refuses, whatever the pointer.
     pub fn owns(&self, pointer: *const u8) -> bool {
-        self.memory.address(pointer).is_some_and(|address| {
-            !matches!(
-                self.header.central.table.kind(address),
-                ChunkKind::Foreign | ChunkKind::Returned
-            )
-        })
+        self.header.owns(self.memory, pointer)
     }
 
     /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up; in

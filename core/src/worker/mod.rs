@@ -144,7 +144,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     }
 
     #[inline(always)]
-    fn hit(&self, size: usize) -> Option<NonNull<u8>> {
+    pub(crate) fn hit(&self, size: usize) -> Option<NonNull<u8>> {
         let order = order_of(clamp(size));
         if order >= MAX_CACHED_ORDERS {
             return None;
@@ -202,7 +202,7 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
 
     /// Puts an allocated block on its stack; `false` when it is none, or the stack is full.
     #[inline(always)]
-    fn push(&self, pointer: *mut u8) -> bool {
+    pub(crate) fn push(&self, pointer: *mut u8) -> bool {
         if let Some(address) = self.memory.address(pointer)
             && self.header.central.table.has_map(address)
             && address % UNIT_BYTES == 0

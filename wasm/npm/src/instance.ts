@@ -64,7 +64,7 @@ export function startAgain(instance: Instance, statics: Statics): void {
   }
 }
 
-/** Gives back what the instance took when it started. @internal */
+/** Gives back what the instance took when it started; it has left the module's heap. @internal */
 export function end(instance: Instance): void {
   instance.__wbindgen_thread_destroy();
 }

@@ -8,15 +8,23 @@ import { FACTS } from './generated/facts.js';
 /** How to make an arena. Everything may be left out. */
 export interface ArenaOptions {
   /**
-   * The most bytes that the memory may grow to: 2 MiB ..= 4 GiB, a multiple of 64 KiB. Default
+   * The most bytes that the memory may grow to: 3 MiB ..= 4 GiB, a multiple of 64 KiB. Default
    * 256 MiB. Engines reserve this much address space when the memory is made. It belongs to the
    * memory, so once this realm has one it can only be given with the same value, or left out.
    */
   maximumBytes?: number;
   /** Orders that each worker caches: 0 ..= 12. Default 8, objects up to 2 KiB. 0: no caches. */
   cachedOrders?: number;
-  /** Objects that a worker's cache holds for each order: 1 ..= 256. Default 16. */
+  /**
+   * Objects that a worker's cache holds for each order: 1 ..= 256. Default 16. It comes to hold more
+   * where bursts need it.
+   */
   capacity?: number;
+  /**
+   * Objects that a worker's cache may come to hold for an order, where the worker keeps allocating and
+   * freeing more than it holds: `capacity` ..= 1024. Default 1024; beyond `capacity` at most 64 KiB.
+   */
+  burstCapacity?: number;
   /** Objects that move between layers at once: 1 ..= `capacity`. Default 8. */
   batch?: number;
   /**
@@ -42,7 +50,8 @@ export interface Settings extends Required<Omit<ArenaOptions, 'maximumBytes'>> {
 export const PAGE_BYTES = 65_536;
 /** The default of {@link ArenaOptions.maximumBytes}. @internal */
 export const DEFAULT_MAXIMUM_BYTES = 256 << 20;
-const LEAST_MAXIMUM_BYTES = 2 << 20;
+/** One chunk that begins with the module's static data, one of its own heap, one for an arena. */
+const LEAST_MAXIMUM_BYTES = 3 << 20;
 const MOST_MAXIMUM_BYTES = 2 ** 32;
 
 function invalid(message: string): ArenaError {
@@ -58,12 +67,20 @@ export function settings(options: unknown): Settings {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`options is ${shown(options)}; it must be an object, or be left out`);
   }
-  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers, maxChunks } =
-    FACTS.defaultConfig;
+  const {
+    cachedOrders,
+    capacity,
+    burstCapacity,
+    batch,
+    transferCapacity,
+    maxWorkers,
+    maxChunks,
+  } = FACTS.defaultConfig;
   const result: Settings = {
     maximumBytes: undefined,
     cachedOrders,
     capacity,
+    burstCapacity,
     batch,
     transferCapacity,
     maximumWorkers: maxWorkers,
@@ -82,6 +99,13 @@ export function settings(options: unknown): Settings {
   }
   check('cachedOrders', result, 0, FACTS.maxCachedOrders);
   check('capacity', result, 1, FACTS.maxCapacity);
+  check(
+    'burstCapacity',
+    result,
+    result.capacity,
+    FACTS.maxBurstCapacity,
+    ' (from the capacity on)',
+  );
   check('batch', result, 1, result.capacity, ', the capacity');
   if (result.transferCapacity !== 0) {
     check(
@@ -118,7 +142,7 @@ function checkMaximumBytes(value: unknown): void {
   if (value !== undefined && !(inRange(value, least, most) && value % PAGE_BYTES === 0)) {
     throw invalid(
       `maximumBytes is ${shownDecimal(value)}; it must be a multiple of ${PAGE_BYTES} (64 KiB) of ` +
-        `${least} ..= ${most} (2 MiB ..= 4 GiB)`,
+        `${least} ..= ${most} (3 MiB ..= 4 GiB)`,
     );
   }
 }

@@ -90,10 +90,10 @@ export class WorkerCard {
   }
 
   /** Shows the fill of each order; cheap enough for every frame. */
-  drawCache({ fill }: WorkerSnapshot, capacity: number): void {
+  drawCache({ fill, capacity }: WorkerSnapshot): void {
     this.#bars.forEach(({ bar, value }, order) => {
       const objects = fill[order] ?? 0;
-      bar.draw(objects, capacity);
+      bar.draw(objects, capacity[order] ?? 0);
       setText(value, String(objects));
     });
   }
@@ -102,9 +102,10 @@ export class WorkerCard {
   updateFigures(
     { operations, tally }: WorkerReading,
     worker: WorkerSnapshot,
-    capacity: number,
   ): void {
-    this.#bars.forEach(({ bar }, order) => bar.describe(worker.fill[order] ?? 0, capacity));
+    this.#bars.forEach(({ bar }, order) =>
+      bar.describe(worker.fill[order] ?? 0, worker.capacity[order] ?? 0),
+    );
     const allocations = sum(worker.allocations);
     const hitRate = allocations === 0 ? 0 : worker.hits / allocations;
     setText(this.#operations, countLabel(operations.rate));

@@ -46,13 +46,12 @@ export class WorkersView {
     if (snapshot === undefined) {
       return;
     }
-    const { capacity } = snapshot.config;
     workers.forEach((worker, index) => {
       const entry = workerInSlot(snapshot, worker.slot);
       if (entry !== undefined) {
-        this.#cards[index]!.drawCache(entry, capacity);
+        this.#cards[index]!.drawCache(entry);
         if (figures || fresh) {
-          this.#cards[index]!.updateFigures(worker, entry, capacity);
+          this.#cards[index]!.updateFigures(worker, entry);
         }
       }
     });

@@ -1,16 +1,17 @@
 //! Which checks each suite consists of, and the commands they run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::Suite;
 use crate::cargo_tool::CargoTool;
+use crate::kill::{Host, Kind};
 use crate::machine::Machine;
 use crate::process::command;
 use crate::toolchain::Toolchain;
-use crate::{browser, pack, sanitizer, workspace};
+use crate::{browser, kill, pack, sanitizer, workspace};
 
 /// Node's test runner on the files below the current folder, a line per test.
 const NODE_TEST: [&str; 2] = ["--test", "--test-reporter=spec"];
@@ -97,6 +98,24 @@ pub fn checks(suite: Suite) -> Vec<Check> {
             name: "page in Chromium",
             commands: page,
         }],
+        Suite::Kill => vec![
+            Check {
+                name: "random kills in Node",
+                commands: |machine| kills(machine, Kind::Random, Host::Node, "1000"),
+            },
+            Check {
+                name: "random kills in Chromium",
+                commands: |machine| kills(machine, Kind::Random, Host::Chrome, "50"),
+            },
+            Check {
+                name: "random kills in Firefox",
+                commands: |machine| kills(machine, Kind::Random, Host::Firefox, "50"),
+            },
+            Check {
+                name: "kills at chosen writes in Node",
+                commands: |machine| kills(machine, Kind::Chosen, Host::Node, "10"),
+            },
+        ],
         Suite::Tsan => vec![Check {
             name: "races (ThreadSanitizer)",
             commands: |machine| Ok(vec![sanitizer::watch(machine)?]),
@@ -155,10 +174,10 @@ fn fuzz(machine: &Machine) -> Result<Vec<Command>> {
 
 /// In release, for which the standard library has been built already.
 fn clippy_of_threads(machine: &Machine) -> Result<Vec<Command>> {
-    let scopes: [&[&str]; 2] = [
-        &["-p", "warena", "-p", "warena-benches", "--lib"],
-        &["-p", "warena-wasm", "--all-targets"],
-    ];
+    let peers = ["--features", "warena-benches/peers"];
+    let libraries = ["-p", "warena", "-p", "warena-benches", "--lib"];
+    let libraries = [&libraries[..], &peers].concat();
+    let scopes: [&[&str]; 2] = [&libraries, &["-p", "warena-wasm", "--all-targets"]];
     let clippy = |scope: &&[&str]| {
         let mut clippy = machine.clippy(&["--quiet", "--release"])?;
         clippy
@@ -191,7 +210,7 @@ fn package_in_node(machine: &Machine) -> Result<Vec<Command>> {
     let tarball = pack::pack(machine)?;
     let folder = workspace::target().join("node-test");
     pack::remove(&folder)?;
-    copy(&workspace::root().join("tests/node"), &folder)?;
+    workspace::copy(&workspace::root().join("tests/node"), &folder)?;
     let manifest = folder.join("package.json");
     std::fs::write(&manifest, "{ \"private\": true, \"type\": \"module\" }\n")
         .with_context(|| format!("cannot write {}", manifest.display()))?;
@@ -201,6 +220,13 @@ fn package_in_node(machine: &Machine) -> Result<Vec<Command>> {
     test.current_dir(&folder)
         .env("WARENA_ROOT", workspace::root());
     Ok(vec![install, test])
+}
+
+/// A tenth of what a release is to stand.
+fn kills(machine: &Machine, kind: Kind, host: Host, count: &str) -> Result<Vec<Command>> {
+    let mut killer = kill::killer(machine, kind, host)?;
+    killer.args(["--kills", count]);
+    Ok(vec![killer])
 }
 
 fn in_chrome(machine: &Machine) -> Result<Vec<Command>> {
@@ -265,22 +291,4 @@ fn browser_tests() -> Result<Vec<String>> {
 
 fn wasm_tests() -> PathBuf {
     workspace::root().join("wasm/tests")
-}
-
-/// Copies a folder's files, and those of its folders.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    let read =
-        std::fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
-    for entry in read {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            std::fs::copy(entry.path(), &target)
-                .with_context(|| format!("cannot copy {}", entry.path().display()))?;
-        }
-    }
-    Ok(())
 }

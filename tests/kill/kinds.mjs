@@ -1,0 +1,5 @@
+/** The kinds of kills. */
+import { killAtChosen } from './chosen.mjs';
+import { killAtRandom } from './random.mjs';
+
+export const KINDS = { random: killAtRandom, chosen: killAtChosen };
