@@ -7,6 +7,8 @@
 //! A module of peers is instantiated in the same way on a memory of its own. Its coordinator is the
 //! same worker, which calls [`measure`] when one of that module's heaps has its turn.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+
 use js_sys::{Function, JsString};
 use wasm_bindgen::prelude::*;
 
@@ -101,6 +103,24 @@ pub fn offered() -> Vec<String> {
 #[wasm_bindgen]
 pub fn measure(index: usize, cell: &str, plan: &str) -> Result<String, JsError> {
     foreign::round(&CREW, index, cell, plan).map_err(error)
+}
+
+/// Allocates and frees an object of `bytes`, a multiple of 16, on the standard library's heap: for the
+/// latency of a main thread, which the host measures. Whether there was memory.
+#[wasm_bindgen]
+pub fn system_pair(bytes: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(bytes, 16) else {
+        return false;
+    };
+    // SAFETY: the host asks for more than 0 bytes, and the object is freed as it was allocated.
+    unsafe {
+        let object = std::hint::black_box(System.alloc(layout));
+        if object.is_null() {
+            return false;
+        }
+        System.dealloc(object, layout);
+    }
+    true
 }
 
 /// The producers of this module may go.
