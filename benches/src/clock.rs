@@ -1,5 +1,7 @@
 //! Time: of a thread as the wall shows it, and of the whole process as processors spent it.
 
+use serde::{Deserialize, Serialize};
+
 pub use platform::{cpu_ns, now_ns, sleep};
 
 #[cfg(not(target_family = "wasm"))]
@@ -33,6 +35,7 @@ mod platform {
     use std::sync::{Condvar, Mutex, PoisonError};
     use std::time::Duration;
 
+    use js_sys::Function;
     use wasm_bindgen::prelude::*;
 
     #[wasm_bindgen]
@@ -40,17 +43,9 @@ mod platform {
         #[wasm_bindgen(js_namespace = performance, js_name = now)]
         fn performance_now() -> f64;
 
-        type Process;
-        #[wasm_bindgen(thread_local_v2, js_name = process)]
-        static PROCESS: Option<Process>;
-        #[wasm_bindgen(method, js_name = cpuUsage)]
-        fn cpu_usage(this: &Process) -> CpuUsage;
-
-        type CpuUsage;
-        #[wasm_bindgen(method, getter)]
-        fn user(this: &CpuUsage) -> f64;
-        #[wasm_bindgen(method, getter)]
-        fn system(this: &CpuUsage) -> f64;
+        // What the host's script gives to the thread that coordinates.
+        #[wasm_bindgen(thread_local_v2, js_namespace = globalThis, js_name = processCpuNs)]
+        static PROCESS_CPU_NS: Option<Function>;
     }
 
     /// Nanoseconds since some moment, which is another one in each worker.
@@ -59,13 +54,12 @@ mod platform {
         (performance_now() * 1e6) as u64
     }
 
-    /// Nanoseconds that all threads of the process have spent on processors, user and system;
-    /// `None` in a browser.
+    /// Nanoseconds that all threads of the process, a page's renderer or Node, have spent on
+    /// processors, user and system; `None` where the host cannot tell.
     pub fn cpu_ns() -> Option<u64> {
-        PROCESS.with(|process| {
-            let usage = process.as_ref()?.cpu_usage();
-            // Node counts microseconds.
-            Some(((usage.user() + usage.system()) * 1e3) as u64)
+        PROCESS_CPU_NS.with(|read| {
+            let ns = read.as_ref()?.call0(&JsValue::NULL).ok()?;
+            Some(ns.as_f64()? as u64)
         })
     }
 
@@ -84,7 +78,7 @@ mod platform {
 }
 
 /// How good the clock of this host is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Clock {
     /// What reading it costs, in ns.
     pub cost_ns: f64,
@@ -118,10 +112,39 @@ impl Clock {
         Self { cost_ns, step_ns }
     }
 
-    /// Whether a phase of this many ns can be timed by two readings: the reading itself, which
-    /// is subtracted, and the step are small against it.
-    pub fn can_time(&self, phase_ns: f64) -> bool {
+    /// Whether phases of this many ns can be timed by two readings each, `total_ns` of them.
+    ///
+    /// What a reading costs is subtracted, and so must be small against a phase. A phase may be
+    /// shorter than a step: phases begin anywhere between two steps, so that what is cut off from
+    /// one is added to another, and the mean of many is right.
+    pub fn can_time(&self, phase_ns: f64, total_ns: f64) -> bool {
         const TIMES: f64 = 8.0;
-        phase_ns >= TIMES * self.cost_ns.max(self.step_ns)
+        const ERROR: f64 = 0.05;
+        let phases = total_ns / (2.0 * phase_ns);
+        // The difference of two uniform errors has this deviation, in steps.
+        let error_ns = self.step_ns / 6_f64.sqrt() / phases.sqrt();
+        phase_ns >= TIMES * self.cost_ns && error_ns <= ERROR * phase_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarse_clock_times_many_phases() {
+        let coarse = Clock {
+            cost_ns: 100.0,
+            step_ns: 5000.0,
+        };
+        assert!(coarse.can_time(2000.0, 5e7));
+        assert!(!coarse.can_time(2000.0, 5e5), "too few");
+        assert!(!coarse.can_time(700.0, 5e9), "too short");
+        let fine = Clock {
+            cost_ns: 20.0,
+            step_ns: 1.0,
+        };
+        assert!(fine.can_time(200.0, 5e6));
+        assert!(!fine.can_time(f64::NAN, 5e6), "nothing");
     }
 }

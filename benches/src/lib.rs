@@ -1,11 +1,12 @@
 //! The benchmarks of Warena: the same workloads, heaps and figures on every host.
 //!
 //! ```text
-//!   bin/native.rs ─┐                        ┌─ warena.rs   full, spill-only, no-caches
-//!                  ├─ suite.rs ─ measure.rs ┼─ limit.rs    the least that a heap can do
-//!   wasm.rs ───────┘     │ chunks.rs │      └─ system.rs   what the platform comes with
-//!   (node/*.mjs)         │           └──────── workload.rs, run by the producers of crew.rs
-//!                        └─ row.rs, table.rs
+//!   bin/native.rs ─┐                         ┌─ warena.rs  full, spill-only, no-batch, no-caches
+//!                  ├─ suite.rs ─ contender.rs ┼─ limit.rs   the least that a heap can do
+//!   wasm.rs ───────┘    │    │         │      ├─ global.rs  what the platform comes with, peers/
+//!   (host/*.mjs)        │  cell.rs     │      └─ foreign.rs heaps of another module or script
+//!         tables.rs ────┤        measure.rs ─ workload/, run by the producers of crew.rs
+//!         table.rs    row.rs
 //! ```
 //!
 //! A [`heap::Heap`] is compiled into the measured loop (everything here is generic over it), so
@@ -16,18 +17,31 @@
 //! producer that allocated it, when a list has lost or gained objects, when a heap refuses a
 //! free, or when at the end anything is still allocated.
 
-pub mod chunks;
+pub mod cell;
 pub mod clock;
 pub mod contender;
 pub mod crew;
+pub mod figure;
+#[cfg(target_family = "wasm")]
+pub mod foreign;
+pub mod global;
 pub mod heap;
 pub mod limit;
 pub mod measure;
+pub mod object;
 pub mod options;
+pub mod peers;
+pub mod record;
+#[cfg(all(feature = "report", not(target_family = "wasm")))]
+pub mod report;
 pub mod row;
+#[cfg(target_family = "wasm")]
+pub mod seat;
+pub mod sizes;
 pub mod suite;
-pub mod system;
 pub mod table;
+pub mod tables;
+pub mod trace;
 pub mod warena;
 #[cfg(target_family = "wasm")]
 pub mod wasm;

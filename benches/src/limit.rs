@@ -3,6 +3,7 @@
 //! No heap can be faster, so others are read as a multiple of it. It serves one size and a fixed
 //! number of objects.
 
+use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
@@ -71,6 +72,10 @@ impl Heap for Limit {
         })
     }
 
+    fn peak_grown(&self) -> Option<u64> {
+        None
+    }
+
     fn finish(self) -> Result<()> {
         let joined = self.memory.lock().map_err(|error| anyhow!("{error}"))?;
         let (made, returned) = (
@@ -112,7 +117,7 @@ impl Stack<'_> {
 
 impl Producer for Stack<'_> {
     #[inline(always)]
-    fn alloc(&mut self, _size: usize) -> Option<NonNull<u8>> {
+    fn alloc(&mut self, _layout: Layout) -> Option<NonNull<u8>> {
         let top = self.top();
         // SAFETY: the top never leaves the array: the null below the objects is not popped.
         let object = NonNull::new(unsafe { top.read() })?;
@@ -121,7 +126,7 @@ impl Producer for Stack<'_> {
     }
 
     #[inline(always)]
-    unsafe fn free(&mut self, object: NonNull<u8>, _size: usize) -> bool {
+    unsafe fn free(&mut self, object: NonNull<u8>, _layout: Layout) -> bool {
         let top = self.top().wrapping_add(1);
         // SAFETY: the array has room for all objects of the heap, and the caller's object is not
         // on any stack.

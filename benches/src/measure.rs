@@ -1,4 +1,4 @@
-//! One round of one heap in one cell, and what a number of rounds comes to.
+//! One round of one heap in one cell.
 //!
 //! ```text
 //!   coordinator  ── gate ─ CPU time ─ gate ─ sleep, stop ─ gate ─ CPU time ─ gate ─ sleep, stop
@@ -16,29 +16,20 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, ensure};
+use serde::{Deserialize, Serialize};
 
+use crate::cell::{Bench, Cell};
 use crate::clock::{Clock, cpu_ns, now_ns, sleep};
 use crate::crew::Crew;
 use crate::heap::{Heap, Producer};
-use crate::workload::{Cycle, Exchange, LEAST_SIZE, Timer, Untimed, Workload};
+use crate::object::LEAST_SIZE;
+use crate::sizes::Sizes;
+use crate::workload::{
+    Cycle, Growth, Larson, Ledger, Lists, ProdCon, Replay, Timer, Untimed, Workload,
+};
 
-/// What is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Cell {
-    /// What the producers do.
-    pub workload: Workload,
-    /// How many do it at once.
-    pub producers: usize,
-    /// Objects a cycle.
-    pub allocs: usize,
-    /// Bytes of each object.
-    pub size: usize,
-    /// Full chunks that the heap has before: the benchmark of that name.
-    pub chunks: Option<usize>,
-}
-
-/// How it is measured.
-#[derive(Clone, Copy, Debug)]
+/// How a round is measured.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// How long a round times pairs; phases get half of that.
     pub length: Duration,
@@ -51,9 +42,10 @@ pub struct Plan {
 }
 
 /// The figures of a round: means over everything that its producers did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
     /// ns of an allocation and a free as a producer sees them, waiting for a processor included.
+    /// That many, divided by the number of producers, pass between two pairs of all of them.
     pub pair_ns: f64,
     /// ns of an allocation alone.
     pub alloc_ns: Option<f64>,
@@ -63,6 +55,29 @@ pub struct Sample {
     pub cpu_ns_per_pair: Option<f64>,
     /// Pairs that were timed.
     pub pairs: u64,
+    /// Most bytes that the heap has had from the platform, at the end of the round; of a trace,
+    /// when it had been replayed once.
+    pub peak_grown: Option<u64>,
+    /// The same in the middle of the time.
+    pub peak_grown_half: Option<u64>,
+    /// Most bytes that the producers had asked for and not freed, where that was counted.
+    pub peak_requested: Option<u64>,
+}
+
+/// Measures a fresh heap for one round, and ends it. Fails if anything about it was wrong.
+pub fn round<H: Heap>(crew: &Crew, heap: H, cell: &Cell, plan: &Plan) -> Result<Sample> {
+    let least = cell.trace.is_some() || cell.sizes.most() >= LEAST_SIZE;
+    ensure!(least, "objects need {LEAST_SIZE} bytes");
+    match cell.bench {
+        Bench::ProdCon => work(crew, heap, &ProdCon::new(cell), cell, plan),
+        Bench::Larson => work(crew, heap, &Larson::new(cell), cell, plan),
+        Bench::ReallocGrow => work(crew, heap, &Growth::new(cell), cell, plan),
+        Bench::Trace => work(crew, heap, &Replay::new(cell)?, cell, plan),
+        _ if matches!(cell.sizes, Sizes::Fixed(_)) => {
+            work(crew, heap, &Lists::fixed(cell), cell, plan)
+        }
+        _ => work(crew, heap, &Lists::drawn(cell), cell, plan),
+    }
 }
 
 /// Time and operations that add up.
@@ -90,81 +105,105 @@ impl Total {
 }
 
 /// What the coordinator and the producers of a round share.
-struct Stage {
-    exchange: Exchange,
+struct Stage<'a, H, W> {
+    heap: &'a H,
+    workload: &'a W,
+    plan: &'a Plan,
     gate: Barrier,
     stop: AtomicBool,
     time_phases: AtomicBool,
     pairs: Total,
     allocations: Total,
     frees: Total,
+    ledger: Ledger,
     failure: Mutex<Option<Error>>,
 }
 
-/// Measures a fresh heap for one round, and ends it. Fails if anything about it was wrong.
-pub fn round<H: Heap>(crew: &Crew, heap: H, cell: &Cell, plan: &Plan) -> Result<Sample> {
-    ensure!(cell.size >= LEAST_SIZE, "objects need {LEAST_SIZE} bytes");
+/// What the coordinator found out.
+struct Observed {
+    cpu_ns: Option<u64>,
+    grown: Option<u64>,
+    grown_half: Option<u64>,
+}
+
+fn work<H: Heap, W: Workload>(
+    crew: &Crew,
+    heap: H,
+    workload: &W,
+    cell: &Cell,
+    plan: &Plan,
+) -> Result<Sample> {
     let stage = Stage {
-        exchange: Exchange::default(),
+        heap: &heap,
+        workload,
+        plan,
         gate: Barrier::new(cell.producers + 1),
         stop: AtomicBool::new(false),
         time_phases: AtomicBool::new(false),
         pairs: Total::default(),
         allocations: Total::default(),
         frees: Total::default(),
+        ledger: Ledger::default(),
         failure: Mutex::default(),
     };
     let job = |index: usize| {
-        if let Err(error) = produce(&heap, &stage, cell, index as u32, plan) {
+        if let Err(error) = produce(&stage, index as u32) {
             let mut failure = stage.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
         }
     };
-    let cpu_ns = crew.run(cell.producers, &job, || coordinate(&stage, cell, plan));
+    let observed = crew.run(cell.producers, &job, || coordinate(&stage, cell));
     let failure = stage.failure.into_inner();
     if let Some(error) = failure.unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
     let mut last = heap.join()?;
-    cell.cycle(cell.producers as u32, &stage.exchange)
-        .drain(&mut last)?;
+    workload.drain(&mut last)?;
     last.leave()?;
-    heap.finish()?;
     let pairs = stage.pairs.operations();
-    Ok(Sample {
+    let sample = Sample {
         pair_ns: stage.pairs.mean().context("no producer ran a cycle")?,
         alloc_ns: stage.allocations.mean(),
         free_ns: stage.frees.mean(),
-        cpu_ns_per_pair: cpu_ns.map(|ns| ns as f64 / pairs as f64),
+        cpu_ns_per_pair: observed.cpu_ns.map(|ns| ns as f64 / pairs as f64),
         pairs,
-    })
+        peak_grown: observed.grown,
+        peak_grown_half: observed.grown_half,
+        peak_requested: stage.ledger.peak(),
+    };
+    heap.finish()?;
+    Ok(sample)
 }
 
-impl Cell {
-    fn cycle<'a>(&self, owner: u32, exchange: &'a Exchange) -> Cycle<'a> {
-        Cycle {
-            workload: self.workload,
-            allocs: self.allocs,
-            size: self.size,
-            owner,
-            exchange,
-        }
-    }
-}
-
-/// The coordinator's part: opens the gates, and returns the CPU time that the pairs took.
-fn coordinate(stage: &Stage, cell: &Cell, plan: &Plan) -> Option<u64> {
+/// The coordinator's part: opens the gates, and watches the process and the heap.
+fn coordinate<H: Heap, W: Workload>(stage: &Stage<'_, H, W>, cell: &Cell) -> Observed {
+    let plan = stage.plan;
     stage.gate.wait();
+    let first = stage.heap.peak_grown();
     let before = cpu_ns();
     stage.gate.wait();
-    sleep(plan.length);
+    sleep(plan.length / 2);
+    let grown_half = stage.heap.peak_grown();
+    sleep(plan.length / 2);
     stage.stop.store(true, Ordering::Relaxed);
     stage.gate.wait();
     let spent = cpu_ns().zip(before).map(|(after, before)| after - before);
+    let observed = Observed {
+        cpu_ns: spent,
+        grown: if W::COUNTED {
+            first
+        } else {
+            stage.heap.peak_grown()
+        },
+        grown_half: grown_half.filter(|_| !W::COUNTED),
+    };
 
     let share = (plan.cores as f64 / cell.producers as f64).min(1.0);
     let phase_ns = stage.pairs.mean().unwrap_or(0.0) * share * cell.allocs as f64 / 2.0;
-    let time_phases = plan.clock.can_time(phase_ns);
+    let time_phases = W::PHASES
+        && plan
+            .clock
+            .can_time(phase_ns, plan.length.as_nanos() as f64 / 2.0);
     stage.time_phases.store(time_phases, Ordering::Relaxed);
     stage.stop.store(false, Ordering::Relaxed);
     stage.gate.wait();
@@ -172,17 +211,21 @@ fn coordinate(stage: &Stage, cell: &Cell, plan: &Plan) -> Option<u64> {
         sleep(plan.length / 2);
         stage.stop.store(true, Ordering::Relaxed);
     }
-    spent
+    observed
 }
 
 /// A producer's part. Whatever fails, it comes to every gate, since the others wait there.
-fn produce<H: Heap>(heap: &H, stage: &Stage, cell: &Cell, owner: u32, plan: &Plan) -> Result<()> {
-    let cycle = cell.cycle(owner, &stage.exchange);
+fn produce<H: Heap, W: Workload>(stage: &Stage<'_, H, W>, owner: u32) -> Result<()> {
+    let plan = stage.plan;
+    let mut cycle = stage.workload.cycle(owner);
     // Enough of them that looking at a clock or a flag costs nothing.
-    let burst = 256_usize.div_ceil(cell.allocs);
-    let mut seat = heap.join();
+    let burst = 256_usize.div_ceil(cycle.pairs().max(1));
+    let mut seat = stage.heap.join();
 
     attempt(&mut seat, |producer| {
+        if W::COUNTED {
+            cycle.run(producer, &mut &stage.ledger)?;
+        }
         let begin = now_ns();
         while now_ns() - begin < plan.warm_up.as_nanos() as u64 {
             for _ in 0..burst {
@@ -196,17 +239,15 @@ fn produce<H: Heap>(heap: &H, stage: &Stage, cell: &Cell, owner: u32, plan: &Pla
 
     attempt(&mut seat, |producer| {
         let begin = now_ns();
-        let mut bursts = 0;
+        let mut pairs = 0;
         loop {
             for _ in 0..burst {
-                cycle.run(producer, &mut Untimed)?;
+                pairs += cycle.run(producer, &mut Untimed)?;
             }
-            bursts += 1;
             if stage.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        let pairs = bursts * burst * cell.allocs;
         stage.pairs.add(now_ns() - begin, pairs as u64);
         Ok(())
     });
@@ -216,14 +257,16 @@ fn produce<H: Heap>(heap: &H, stage: &Stage, cell: &Cell, owner: u32, plan: &Pla
     if stage.time_phases.load(Ordering::Relaxed) {
         attempt(&mut seat, |producer| {
             let mut phases = Phases::default();
-            while !stage.stop.load(Ordering::Relaxed) || phases.cycles == 0 {
+            let mut cycles = 0_u64;
+            while !stage.stop.load(Ordering::Relaxed) || cycles == 0 {
                 cycle.run(producer, &mut phases)?;
-                phases.cycles += 1;
+                cycles += 1;
             }
-            phases.report(stage, &plan.clock);
+            phases.report(&stage.allocations, &stage.frees, &plan.clock);
             Ok(())
         });
     }
+    attempt(&mut seat, |producer| cycle.end(producer));
     seat?.leave()
 }
 
@@ -239,7 +282,6 @@ fn attempt<P>(seat: &mut Result<P>, work: impl FnOnce(&mut P) -> Result<()>) {
 /// Times the phases of one producer's cycles.
 #[derive(Default)]
 struct Phases {
-    cycles: u64,
     alloc_ns: u64,
     alloc_phases: u64,
     allocations: u64,
@@ -269,43 +311,16 @@ impl Timer for Phases {
         self.free_phases += 1;
         self.frees += objects as u64;
     }
+
+    #[inline(always)]
+    fn live(&mut self, _change: i64) {}
 }
 
 impl Phases {
     /// Adds to the totals, less what reading the clock cost.
-    fn report(&self, stage: &Stage, clock: &Clock) {
+    fn report(&self, allocations: &Total, frees: &Total, clock: &Clock) {
         let net = |ns: u64, phases: u64| ns.saturating_sub((phases as f64 * clock.cost_ns) as u64);
-        let alloc_ns = net(self.alloc_ns, self.alloc_phases);
-        stage.allocations.add(alloc_ns, self.allocations);
-        stage
-            .frees
-            .add(net(self.free_ns, self.free_phases), self.frees);
+        allocations.add(net(self.alloc_ns, self.alloc_phases), self.allocations);
+        frees.add(net(self.free_ns, self.free_phases), self.frees);
     }
-}
-
-/// The medians of the rounds, each figure by itself; operations add up. A figure that some round
-/// could not measure is none.
-pub fn summary(samples: &[Sample]) -> Sample {
-    let figure = |get: fn(&Sample) -> Option<f64>| {
-        let all: Option<Vec<f64>> = samples.iter().map(get).collect();
-        median(all?)
-    };
-    Sample {
-        pair_ns: figure(|sample| Some(sample.pair_ns)).unwrap_or(f64::NAN),
-        alloc_ns: figure(|sample| sample.alloc_ns),
-        free_ns: figure(|sample| sample.free_ns),
-        cpu_ns_per_pair: figure(|sample| sample.cpu_ns_per_pair),
-        pairs: samples.iter().map(|sample| sample.pairs).sum(),
-    }
-}
-
-fn median(mut figures: Vec<f64>) -> Option<f64> {
-    figures.sort_by(f64::total_cmp);
-    let middle = figures.len() / 2;
-    let upper = *figures.get(middle)?;
-    Some(if figures.len() % 2 == 1 {
-        upper
-    } else {
-        (figures[middle - 1] + upper) / 2.0
-    })
 }

@@ -4,20 +4,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::chunks;
+use crate::cell::{Bench, Cell};
 use crate::clock::Clock;
-use crate::contender;
+use crate::contender::{self, Contender};
 use crate::crew::Crew;
-use crate::measure::{Cell, Plan, Sample, summary};
+use crate::measure::{Plan, Sample};
 use crate::options::Options;
 use crate::row::Row;
-use crate::system;
-use crate::table::Table;
-use crate::workload::Workload;
+use crate::tables::tables;
 
 /// Where the benchmarks run.
 pub struct Host<'a> {
-    /// `native` or `node`.
+    /// `native`, `node` or `chrome`.
     pub name: &'a str,
     /// Processors.
     pub cores: usize,
@@ -26,7 +24,15 @@ pub struct Host<'a> {
 }
 
 /// Measures what the options ask for and prints it. At least [`Options::crew`] producers serve.
-pub fn run(options: &Options, host: &Host<'_>, crew: &Crew) -> Result<Vec<Row>> {
+/// The heaps are those of this build, and `others`, which are measured elsewhere.
+pub fn run(
+    options: &Options,
+    host: &Host<'_>,
+    crew: &Crew,
+    others: Vec<Contender<'_>>,
+) -> Result<Vec<Row>> {
+    let mut heaps: Vec<Contender<'_>> = contender::all();
+    heaps.extend(others);
     let clock = Clock::calibrate();
     let plan = Plan {
         length: options.length,
@@ -36,77 +42,66 @@ pub fn run(options: &Options, host: &Host<'_>, crew: &Crew) -> Result<Vec<Row>> 
     };
     (host.print)(&preamble(options, host, &clock));
     let mut rows = Vec::new();
-    for &workload in &options.workloads {
-        warm_up(options, crew, &plan, workload)?;
+    for &bench in &options.benches {
+        let groups = bench.groups(options);
+        if let Some(cell) = groups.iter().flatten().max_by_key(|cell| cell.allocs) {
+            warm_up(&heaps, crew, &plan, cell)?;
+        }
         let first = rows.len();
-        for &producers in &options.producers {
-            for &allocs in &options.allocs {
-                let cell = Cell {
-                    workload,
-                    producers,
-                    allocs,
-                    size: options.size,
-                    chunks: None,
-                };
-                measure(options.rounds, host, crew, &plan, &cell, &mut rows)?;
-            }
+        for group in &groups {
+            rows.extend(measure(&heaps, options.rounds, host, crew, &plan, group)?);
         }
         let measured: Vec<&Row> = rows[first..].iter().collect();
-        for table in tables(workload, options.size) {
-            if let Some(text) = table.of(&measured) {
-                (host.print)(&text);
-            }
+        for text in tables(bench, &measured) {
+            (host.print)(&text);
         }
-    }
-    if !options.chunks.is_empty() {
-        rows.extend(chunks::run(options, host, crew, &plan)?);
     }
     Ok(rows)
 }
 
-/// One cell: the heaps take turns, round by round.
+/// The cells of a group: the heaps take turns in each, round by round.
 fn measure(
+    heaps: &[Contender<'_>],
     rounds: usize,
     host: &Host<'_>,
     crew: &Crew,
     plan: &Plan,
-    cell: &Cell,
-    rows: &mut Vec<Row>,
-) -> Result<()> {
-    let mut samples: [Vec<Sample>; contender::ALL.len()] = Default::default();
+    group: &[Cell],
+) -> Result<Vec<Row>> {
+    let turns: Vec<(&Cell, &Contender<'_>)> = group
+        .iter()
+        .flat_map(|cell| heaps.iter().map(move |heap| (cell, heap)))
+        .filter(|(cell, heap)| heap.fits(cell))
+        .collect();
+    let mut samples: Vec<Vec<Sample>> = turns.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
-        for (contender, samples) in contender::ALL.iter().zip(&mut samples) {
-            let sample = (contender.round)(crew, cell, plan).with_context(|| {
-                let config = contender.config.unwrap_or("");
-                format!("{} {config} failed in {cell:?}", contender.allocator)
-            })?;
-            samples.push(sample);
+        for ((cell, heap), samples) in turns.iter().zip(&mut samples) {
+            samples.push(turn(heap, crew, cell, plan)?);
         }
     }
-    for (contender, samples) in contender::ALL.iter().zip(&samples) {
-        rows.push(Row::new(host.name, contender, cell, &summary(samples)));
-    }
-    Ok(())
+    let rows = turns.iter().zip(&samples);
+    Ok(rows
+        .map(|((cell, heap), samples)| Row::new(host.name, heap, cell, samples))
+        .collect())
+}
+
+fn turn(heap: &Contender<'_>, crew: &Crew, cell: &Cell, plan: &Plan) -> Result<Sample> {
+    let sample = (heap.round)(crew, cell, plan);
+    sample.with_context(|| format!("{} failed in {cell:?}", heap.title()))
 }
 
 /// One round of every heap that nobody looks at: engines compile what runs often while it runs,
 /// and the first cells are not to pay for that.
-fn warm_up(options: &Options, crew: &Crew, plan: &Plan, workload: Workload) -> Result<()> {
+fn warm_up(heaps: &[Contender<'_>], crew: &Crew, plan: &Plan, cell: &Cell) -> Result<()> {
     let plan = Plan {
-        length: options.length.min(Duration::from_millis(100)),
+        length: plan.length.min(Duration::from_millis(100)),
         ..*plan
     };
-    // Long phases, so that their timing is warmed up too.
-    let allocs = options.allocs.iter().copied().max().unwrap_or(1);
-    let cell = Cell {
-        workload,
-        producers: 1,
-        allocs,
-        size: options.size,
-        chunks: None,
-    };
-    for contender in &contender::ALL {
-        (contender.round)(crew, &cell, &plan)?;
+    // Of two producers where one alone does not make pairs.
+    let producers = if cell.bench == Bench::ProdCon { 2 } else { 1 };
+    let cell = Cell { producers, ..*cell };
+    for heap in heaps.iter().filter(|heap| heap.fits(&cell)) {
+        turn(heap, crew, &cell, &plan)?;
     }
     Ok(())
 }
@@ -131,41 +126,4 @@ fn preamble(options: &Options, host: &Host<'_>, clock: &Clock) -> String {
         );
     }
     text
-}
-
-fn tables(workload: Workload, size: usize) -> Vec<Table> {
-    let own = [
-        ("warena", Some("no-caches")),
-        ("warena", Some("full")),
-        ("warena", Some("spill-only")),
-    ];
-    let peers = [
-        ("warena", Some("full")),
-        ("limit", None),
-        (system::NAME, None),
-    ];
-    let layers = "no-caches/full/spill-only, and no-caches ÷ full";
-    let against = format!("full/limit/{}, and full ÷ limit", system::NAME);
-    let table = |what: &str, figure: fn(&Row) -> Option<f64>| {
-        let head = format!("{}, {size} B, {what}, ns", workload.name());
-        [
-            Table {
-                title: format!("{head}: {layers}"),
-                series: own.to_vec(),
-                ratio: (0, 1),
-                figure,
-            },
-            Table {
-                title: format!("{head}: {against}"),
-                series: peers.to_vec(),
-                ratio: (0, 1),
-                figure,
-            },
-        ]
-    };
-    let [pair, pair_peers] = table("latency of a pair", |row| Some(row.pair_ns));
-    let [cpu, cpu_peers] = table("CPU time of a pair", |row| row.cpu_ns_per_pair);
-    let [alloc, _] = table("latency of an allocation", |row| row.alloc_ns);
-    let [free, _] = table("latency of a free", |row| row.free_ns);
-    vec![pair, cpu, alloc, free, pair_peers, cpu_peers]
 }

@@ -1,11 +1,13 @@
 //! Warena under test, called directly: an arena for each round, a worker for each producer.
 
+use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use ::warena::{Arena, Config, Context, MAX_ORDER, Worker, order_of};
 use anyhow::{Result, anyhow, ensure};
 
 use crate::heap::{Heap, Producer};
+use crate::sizes::ALIGN;
 
 /// Who supplies the chunks of every arena. What one round gave back, the next takes.
 #[cfg(not(target_family = "wasm"))]
@@ -90,6 +92,10 @@ impl Heap for Warena {
         Ok(self.arena.attach()?)
     }
 
+    fn peak_grown(&self) -> Option<u64> {
+        Some(self.arena.stats().peak_owned_bytes)
+    }
+
     fn finish(self) -> Result<()> {
         let found = self.arena.verify()?;
         ensure!(
@@ -109,12 +115,32 @@ impl Heap for Warena {
 
 impl Producer for Worker<'_, source::Source> {
     #[inline(always)]
-    fn alloc(&mut self, size: usize) -> Option<NonNull<u8>> {
-        Worker::alloc(self, size).ok()
+    fn alloc(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        if layout.align() > ALIGN {
+            return self.alloc_aligned(layout.size(), layout.align()).ok();
+        }
+        Worker::alloc(self, layout.size()).ok()
     }
 
     #[inline(always)]
-    unsafe fn free(&mut self, object: NonNull<u8>, _size: usize) -> bool {
+    fn alloc_zeroed(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        debug_assert!(layout.align() <= ALIGN, "no workload asks for that");
+        Worker::alloc_zeroed(self, layout.size()).ok()
+    }
+
+    #[inline(always)]
+    unsafe fn realloc(
+        &mut self,
+        object: NonNull<u8>,
+        layout: Layout,
+        size: usize,
+    ) -> Option<NonNull<u8>> {
+        debug_assert!(layout.align() <= ALIGN, "no workload asks for that");
+        Worker::realloc(self, object.as_ptr(), size).ok()
+    }
+
+    #[inline(always)]
+    unsafe fn free(&mut self, object: NonNull<u8>, _layout: Layout) -> bool {
         Worker::free(self, object.as_ptr()).is_ok()
     }
 

@@ -3,11 +3,17 @@
 //! The host's script instantiates the module once on its own thread, then in `producers` workers
 //! that call [`serve`] and stay there, and in one more that calls [`run`] and coordinates them.
 //! It waits on locks, so it is a worker as well: a page's main thread may not.
+//!
+//! A module of peers is instantiated in the same way on a memory of its own. Its coordinator is the
+//! same worker, which calls [`measure`] when one of that module's heaps has its turn.
+
+use std::alloc::{GlobalAlloc, Layout, System};
 
 use js_sys::{Function, JsString};
 use wasm_bindgen::prelude::*;
 
 use crate::crew::Crew;
+use crate::foreign::{self, Foreign};
 use crate::options::{HELP, Options};
 use crate::row;
 use crate::suite::{self, Host};
@@ -62,13 +68,14 @@ pub fn serve(index: usize) {
 }
 
 /// Runs what the arguments ask for, hands text to `print` as it goes on, and returns the rows as
-/// JSON.
+/// JSON. The foreign heaps take turns with those of this module.
 #[wasm_bindgen]
 pub fn run(
     arguments: Vec<String>,
     host: &str,
     cores: usize,
     print: &Function,
+    others: Vec<Foreign>,
 ) -> Result<String, JsError> {
     let options = Options::parse(arguments).map_err(error)?;
     let host = Host {
@@ -80,11 +87,49 @@ pub fn run(
             }
         },
     };
-    let rows = suite::run(&options, &host, &CREW);
+    let others = others.into_iter().map(foreign::contender).collect();
+    let rows = suite::run(&options, &host, &CREW, others);
     CREW.dismiss();
     Ok(row::json(&rows.map_err(error)?)?)
 }
 
-fn error(error: anyhow::Error) -> JsError {
+/// The names of the heaps of this module, for the module that has the run.
+#[wasm_bindgen]
+pub fn offered() -> Vec<String> {
+    foreign::offered()
+}
+
+/// A round of one of them: cell, plan and sample as JSON.
+#[wasm_bindgen]
+pub fn measure(index: usize, cell: &str, plan: &str) -> Result<String, JsError> {
+    foreign::round(&CREW, index, cell, plan).map_err(error)
+}
+
+/// Allocates and frees an object of `bytes`, a multiple of 16, on the standard library's heap: for the
+/// latency of a main thread, which the host measures. Whether there was memory.
+#[wasm_bindgen]
+pub fn system_pair(bytes: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(bytes, 16) else {
+        return false;
+    };
+    // SAFETY: the host asks for more than 0 bytes, and the object is freed as it was allocated.
+    unsafe {
+        let object = std::hint::black_box(System.alloc(layout));
+        if object.is_null() {
+            return false;
+        }
+        System.dealloc(object, layout);
+    }
+    true
+}
+
+/// The producers of this module may go.
+#[wasm_bindgen]
+pub fn dismiss() {
+    CREW.dismiss();
+}
+
+/// An error as JavaScript catches it.
+pub(crate) fn error(error: anyhow::Error) -> JsError {
     JsError::new(&format!("{error:#}"))
 }

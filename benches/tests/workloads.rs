@@ -1,20 +1,23 @@
 //! Every workload with every heap for a moment, and proof that a heap that is wrong is found out.
 
+use std::alloc::Layout;
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::time::Duration;
 
 use anyhow::Result;
 use warena::Config;
+use warena_benches::cell::{Bench, Cell};
 use warena_benches::clock::Clock;
 use warena_benches::contender;
 use warena_benches::crew::{Crew, with_threads};
 use warena_benches::heap::{Heap, Producer};
-use warena_benches::measure::{Cell, Plan, Sample, round};
+use warena_benches::measure::{Plan, Sample, round};
 use warena_benches::options::Options;
-use warena_benches::row::json;
+use warena_benches::row::{Row, json};
+use warena_benches::sizes::Sizes;
 use warena_benches::suite::{self, Host};
 use warena_benches::warena::Warena;
-use warena_benches::workload::Workload;
 
 fn moment() -> Plan {
     Plan {
@@ -28,67 +31,125 @@ fn moment() -> Plan {
 fn options() -> Options {
     Options {
         producers: vec![1, 3],
-        allocs: vec![1, 300],
+        allocs: vec![1, 16, 256],
         rounds: 2,
-        chunks: Vec::new(),
+        chunks: vec![1, 3],
+        // The shortest: this is not optimised.
+        traces: vec![1],
         length: Duration::from_millis(2),
         ..Options::full()
     }
 }
 
-#[test]
-fn every_workload_runs_with_every_heap() {
-    let options = options();
-    let printed = std::cell::RefCell::new(String::new());
+/// The rows of a run, and what it printed.
+fn run(options: &Options) -> (Vec<Row>, String) {
+    let printed = RefCell::new(String::new());
     let host = Host {
         name: "native",
         cores: 2,
         print: &|text| printed.borrow_mut().push_str(text),
     };
-    let rows = with_threads(options.crew(), |crew| suite::run(&options, &host, crew)).unwrap();
-    assert_eq!(rows.len(), 2 * 2 * 2 * contender::ALL.len());
+    let rows = with_threads(options.crew(), |crew| {
+        suite::run(options, &host, crew, Vec::new())
+    });
+    (rows.unwrap(), printed.into_inner())
+}
+
+#[test]
+fn every_workload_runs_with_every_heap() {
+    let options = options();
+    let (rows, printed) = run(&options);
+    let heaps = contender::all();
+    for bench in Bench::ALL {
+        for cell in bench.groups(&options).into_iter().flatten() {
+            let expected = heaps.iter().filter(|heap| heap.fits(&cell)).count();
+            assert!(expected > 0, "{cell:?}");
+            let found = rows.iter().filter(|row| {
+                row.bench == bench.name()
+                    && (row.producers, row.allocs) == (cell.producers, cell.allocs)
+                    && (row.chunks, row.trace.as_deref()) == (cell.chunks, cell.trace_name())
+            });
+            assert_eq!(found.count(), expected, "{cell:?}");
+        }
+    }
     for row in &rows {
         assert!(row.pair_ns > 0.0 && row.ops > 0, "{row:?}");
         assert!(row.cpu_ns_per_pair.is_some(), "{row:?}");
     }
-    let printed = printed.into_inner();
-    for expected in ["2 processors", "malloc-xfree, 64 B, CPU time", "3 prod"] {
+    for expected in [
+        "2 processors",
+        "malloc-xfree, 64 B: CPU time",
+        "3 prod",
+        "larson, mixed sizes up to 2048 B, producers 3: latency of a pair",
+        "trace, producers 4: peak memory grown",
+    ] {
         assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+}
+
+#[test]
+fn sizes_may_be_mixed() {
+    let options = Options {
+        benches: vec![Bench::MallocXfree, Bench::Calloc],
+        sizes: Sizes::Mixed,
+        ..options()
+    };
+    let (rows, _) = run(&options);
+    let mixed = |row: &Row| row.sizes.as_deref() == Some("mixed") && row.size == 2048;
+    assert!(rows.iter().all(mixed), "{rows:?}");
+}
+
+#[test]
+fn a_trace_counts_what_was_asked_for() {
+    let options = Options {
+        benches: vec![Bench::Trace],
+        ..options()
+    };
+    let (rows, _) = run(&options);
+    // The most that the trace has live, by its own header; what was asked for at sizes of 0 is 1.
+    let alone = rows.iter().find(|row| row.producers == 1).unwrap();
+    assert_eq!(alone.peak_requested, Some(689_836));
+    for row in &rows {
+        let copies = (row.producers * row.allocs) as u64;
+        assert!(row.peak_requested.unwrap() <= copies * 689_836, "{row:?}");
+        if row.allocator == "warena" {
+            assert!(row.peak_grown > row.peak_requested, "{row:?}");
+        }
     }
 }
 
 #[test]
 fn rows_are_json_as_the_contract_says() {
     let options = Options {
-        workloads: vec![Workload::MallocFree],
+        benches: vec![Bench::MallocFree],
         producers: vec![1],
         allocs: vec![1],
         ..options()
     };
-    let host = Host {
-        name: "native",
-        cores: 2,
-        print: &|_| {},
-    };
-    let rows = with_threads(1, |crew| suite::run(&options, &host, crew)).unwrap();
-    let parsed: serde_json::Value = serde_json::from_str(&json(&rows).unwrap()).unwrap();
-    let limit = &parsed[3];
+    let (rows, _) = run(&options);
+    let text = json(&rows).unwrap();
+    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let limit = &parsed[4];
     assert_eq!(limit["allocator"], "limit");
     assert!(limit["config"].is_null());
     // One allocation is too short for any clock.
     assert!(limit["alloc_ns"].is_null() && limit["free_ns"].is_null());
     assert!(limit["pair_ns"].is_number());
-    let first = json(&rows).unwrap();
-    let keys: Vec<&str> = first
-        .lines()
-        .nth(1)
-        .unwrap()
+    let line = text.lines().nth(5).unwrap();
+    let keys: Vec<&str> = line
         .split(',')
         .filter_map(|field| field.split('"').nth(1))
         .collect();
     let expected = "bench allocator config host producers allocs size alloc_ns free_ns pair_ns \
-                    cpu_ns_per_pair ops";
-    assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
+                    cpu_ns_per_pair ops spread";
+    let expected: Vec<&str> = expected.split(' ').collect();
+    assert_eq!(keys[..expected.len()], expected);
+    let back: Vec<Row> = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, rows);
+    for row in &rows {
+        let [least, most] = row.spread.pair_ns.unwrap();
+        assert!(least <= row.pair_ns && row.pair_ns <= most, "{row:?}");
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -126,13 +187,17 @@ impl Heap for Faulty {
         })
     }
 
+    fn peak_grown(&self) -> Option<u64> {
+        None
+    }
+
     fn finish(self) -> Result<()> {
         self.0.finish()
     }
 }
 
 impl<P: Producer> Producer for FaultyProducer<P> {
-    fn alloc(&mut self, size: usize) -> Option<NonNull<u8>> {
+    fn alloc(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         self.given += 1;
         match (self.fault, self.last) {
             (Fault::Scribbles, Some(last)) => {
@@ -143,16 +208,16 @@ impl<P: Producer> Producer for FaultyProducer<P> {
             (Fault::RunsDry, _) if self.given > 1000 => return None,
             _ => {}
         }
-        self.last = self.inner.alloc(size);
+        self.last = self.inner.alloc(layout);
         self.last
     }
 
-    unsafe fn free(&mut self, object: NonNull<u8>, size: usize) -> bool {
+    unsafe fn free(&mut self, object: NonNull<u8>, layout: Layout) -> bool {
         match self.fault {
             Fault::Leaks | Fault::Repeats => true,
             Fault::Refuses => false,
             // SAFETY: the caller's promise, passed on.
-            _ => unsafe { self.inner.free(object, size) },
+            _ => unsafe { self.inner.free(object, layout) },
         }
     }
 
@@ -161,13 +226,14 @@ impl<P: Producer> Producer for FaultyProducer<P> {
     }
 }
 
-fn fails(crew: &Crew, fault: Fault, workload: Workload) -> String {
+fn fails(crew: &Crew, fault: Fault, bench: Bench) -> String {
     let cell = Cell {
-        workload,
+        bench,
         producers: 2,
         allocs: 4,
-        size: 64,
+        sizes: Sizes::Fixed(64),
         chunks: None,
+        trace: (bench == Bench::Trace).then_some(1),
     };
     // One round is left to run the heap full: less than its memory holds in that time.
     let plan = Plan {
@@ -176,7 +242,8 @@ fn fails(crew: &Crew, fault: Fault, workload: Workload) -> String {
     };
     let heap = Faulty(Warena::new(Config::DEFAULT).unwrap(), fault);
     let sample: Result<Sample> = round(crew, heap, &cell, &plan);
-    sample.unwrap_err().to_string()
+    let error = sample.expect_err("a heap that is wrong passes");
+    error.to_string()
 }
 
 #[test]
@@ -189,10 +256,27 @@ fn a_heap_that_is_wrong_is_found_out() {
         (Fault::RunsDry, "no memory for an object of 0x40 bytes"),
     ];
     with_threads(2, |crew| {
-        for workload in Workload::ALL {
+        for bench in [Bench::MallocFree, Bench::MallocXfree] {
             for (fault, expected) in faults {
-                let message = fails(crew, fault, workload);
-                assert!(message.contains(expected), "{workload:?}: {message}");
+                let message = fails(crew, fault, bench);
+                assert!(message.contains(expected), "{bench:?}: {message}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_workload_finds_out_what_is_refused_leaked_or_given_twice() {
+    with_threads(2, |crew| {
+        for bench in [
+            Bench::Larson,
+            Bench::ReallocGrow,
+            Bench::ProdCon,
+            Bench::Trace,
+        ] {
+            for fault in [Fault::Refuses, Fault::Leaks, Fault::Repeats] {
+                let message = fails(crew, fault, bench);
+                assert!(!message.is_empty(), "{bench:?}");
             }
         }
     });
@@ -201,23 +285,12 @@ fn a_heap_that_is_wrong_is_found_out() {
 #[test]
 fn full_chunks_are_counted_in_their_rows() {
     let options = Options {
-        workloads: Vec::new(),
-        chunks: vec![1, 3],
+        benches: vec![Bench::Chunks],
         ..options()
     };
-    let printed = std::cell::RefCell::new(String::new());
-    let host = Host {
-        name: "native",
-        cores: 2,
-        print: &|text| printed.borrow_mut().push_str(text),
-    };
-    let rows = with_threads(1, |crew| suite::run(&options, &host, crew)).unwrap();
+    let (rows, printed) = run(&options);
     let chunks: Vec<_> = rows.iter().map(|row| row.chunks).collect();
-    assert_eq!(chunks, [[Some(1); 3], [Some(3); 3]].concat());
-    assert!(
-        rows.iter()
-            .all(|row| row.bench == "chunks" && row.pair_ns > 0.0)
-    );
+    assert_eq!(chunks, [[Some(1); 4], [Some(3); 4]].concat());
     assert!(json(&rows).unwrap().contains("\"chunks\":3"));
-    assert!(printed.into_inner().contains("no-caches   1: "));
+    assert!(printed.contains("chunks, 64 B: latency of a pair"));
 }

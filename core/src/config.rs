@@ -1,12 +1,16 @@
 //! The settings of an arena, their ranges, and the check of them.
 
 use crate::error::ConfigError;
-use crate::order::MAX_CHUNKS;
+use crate::order::{MAX_CHUNKS, block_bytes};
 
 /// The most orders that can be cached: objects up to 32 KiB.
 pub const MAX_CACHED_ORDERS: u32 = 12;
 /// The most objects a cache can hold for one order.
 pub const MAX_CAPACITY: u32 = 256;
+/// The most objects that a cache can come to hold for one order when bursts need them.
+pub const MAX_BURST_CAPACITY: u32 = 1024;
+/// The most bytes that a cache comes to hold for one order, beyond its `capacity`, because of bursts.
+pub const MAX_BURST_BYTES: u32 = 64 << 10;
 /// The most objects a transfer cache can hold for one order.
 pub const MAX_TRANSFER_CAPACITY: u32 = 1024;
 /// The most slots an arena can have: the seeds' limit of CPUs.
@@ -25,7 +29,8 @@ pub struct Config {
     /// How many orders, from 0 up, each worker caches: 0 ..= 12. 8 caches objects up to 2 KiB;
     /// 0 switches the caches off, and with them the transfer caches.
     pub cached_orders: u32,
-    /// Objects that a worker's cache holds for each order: 1 ..= 256.
+    /// Objects that a worker's cache holds for each order: 1 ..= 256. It holds more where bursts need
+    /// it, up to `burst_capacity`.
     pub capacity: u32,
     /// Objects that move between layers at once: 1 ..= `capacity`.
     pub batch: u32,
@@ -44,6 +49,11 @@ pub struct Config {
     /// Freed objects that a worker keeps from reuse in checking mode: 0 ..= 4096, and of at most
     /// 1 MiB together. Without checking mode it is not used.
     pub quarantine: u32,
+    /// Objects that a worker's cache may come to hold for an order, where the worker keeps allocating
+    /// and freeing more than its cache holds: `capacity` ..= 1024. Beyond `capacity` at most 64 KiB of
+    /// them, and 512 of 16 or 32 bytes. Each takes 4 bytes of a slot, which with the default settings
+    /// is a block of 16 KiB. Not used in checking mode.
+    pub burst_capacity: u32,
 }
 
 impl Config {
@@ -57,6 +67,7 @@ impl Config {
         max_chunks: MAX_CHUNKS as u32,
         checking: false,
         quarantine: 256,
+        burst_capacity: MAX_BURST_CAPACITY,
     };
 
     /// Every operation goes to the central heap under its lock: the seeds' "before".
@@ -97,6 +108,12 @@ impl Config {
             ("max_workers", self.max_workers, 1, MAX_WORKERS),
             ("max_chunks", self.max_chunks, 1, MAX_CHUNKS as u32),
             ("quarantine", self.quarantine, 0, MAX_QUARANTINE),
+            (
+                "burst_capacity",
+                self.burst_capacity,
+                self.capacity,
+                MAX_BURST_CAPACITY,
+            ),
         ];
         let mut index = 0;
         // A constant function has no iterators.
@@ -113,6 +130,42 @@ impl Config {
             index += 1;
         }
         Ok(())
+    }
+
+    /// Objects of `order` that a cache may come to hold.
+    pub(crate) const fn most_cached(&self, order: u32) -> u32 {
+        // Half as many of the two smallest: a slot of the default settings is then a block of 16 KiB.
+        let smallest = if order < 2 {
+            MAX_BURST_CAPACITY / 2
+        } else {
+            MAX_BURST_CAPACITY
+        };
+        let in_bytes = MAX_BURST_BYTES / block_bytes(order);
+        let in_bytes = if in_bytes < smallest {
+            in_bytes
+        } else {
+            smallest
+        };
+        let burst = if in_bytes < self.burst_capacity {
+            in_bytes
+        } else {
+            self.burst_capacity
+        };
+        if self.checking || burst < self.capacity {
+            self.capacity
+        } else {
+            burst
+        }
+    }
+
+    /// Objects of all cached orders that a cache may come to hold.
+    pub(crate) const fn most_cached_of_all(&self) -> u32 {
+        let (mut sum, mut order) = (0, 0);
+        while order < self.cached_orders {
+            sum += self.most_cached(order);
+            order += 1;
+        }
+        sum
     }
 }
 
@@ -188,6 +241,13 @@ mod tests {
                 Config {
                     quarantine: 4097,
                     ..Config::CHECKING
+                },
+            ),
+            (
+                "burst_capacity",
+                Config {
+                    burst_capacity: 15,
+                    ..Config::DEFAULT
                 },
             ),
         ];

@@ -102,30 +102,30 @@ mod mortal {
 
     /// A write is about to happen. Returns `true`, once it may.
     ///
-    /// Never inlined: in Node 20, V8's baseline compiler was seen to take the branch to a stand still
-    /// without cause where this was part of the loop around a wait for a lock.
+    /// Out of line: Node 20's first compiler goes wrong in the loops of a function that this is part of.
     #[inline(never)]
     pub(crate) fn step() -> bool {
         // Before it has thread-local data an agent has no number of writes either.
         if !crate::agent::has_thread_local_data() {
-            match STARTING_WRITES.load(Ordering::SeqCst) {
-                IMMORTAL => {}
-                0 => stand_still(),
-                left => STARTING_WRITES.store(left - 1, Ordering::SeqCst),
+            let left = STARTING_WRITES.load(Ordering::SeqCst);
+            if left == 0 {
+                stand_still();
+            } else if left != IMMORTAL {
+                STARTING_WRITES.store(left - 1, Ordering::SeqCst);
             }
             return true;
         }
-        match WRITES.get() {
-            IMMORTAL => {}
-            0 => {
-                stand_still();
-                WRITES.set(IMMORTAL);
-            }
-            left => WRITES.set(left - 1),
+        let left = WRITES.get();
+        if left == 0 {
+            stand_still();
+            WRITES.set(IMMORTAL);
+        } else if left != IMMORTAL {
+            WRITES.set(left - 1);
         }
         true
     }
 
+    #[inline(never)]
     fn stand_still() {
         let seen = GO_ON.load(Ordering::SeqCst);
         STALLED.fetch_add(1, Ordering::SeqCst);

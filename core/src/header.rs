@@ -21,7 +21,7 @@ pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
 
 /// The version of everything that an arena keeps in its memory. Agents with different ones do
 /// not share an arena.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 
 /// Where a header stands in its chunk: the first block behind the block map.
 pub(crate) const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);
@@ -55,6 +55,7 @@ pub(crate) struct SharedConfig {
     /// 1 in checking mode.
     pub(crate) checking: PlainU32,
     pub(crate) quarantine: PlainU32,
+    pub(crate) burst_capacity: PlainU32,
 }
 
 impl SharedConfig {
@@ -67,6 +68,7 @@ impl SharedConfig {
         self.max_chunks.set(config.max_chunks);
         self.checking.set(config.checking.into());
         self.quarantine.set(config.quarantine);
+        self.burst_capacity.set(config.burst_capacity);
     }
 
     pub(crate) fn get(&self) -> Config {
@@ -79,6 +81,7 @@ impl SharedConfig {
             max_chunks: self.max_chunks.get(),
             checking: self.checking.get() != 0,
             quarantine: self.quarantine.get(),
+            burst_capacity: self.burst_capacity.get(),
         }
     }
 }

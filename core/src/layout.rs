@@ -56,7 +56,7 @@ layout! {
     header_version = offset_of!(Header, version);
     /// In the header: the header's own address.
     header_address = offset_of!(Header, address);
-    /// In the header: the eight settings, one word each, in the order of [`Config`](crate::Config).
+    /// In the header: the nine settings, one word each, in the order of [`Config`](crate::Config).
     header_config = offset_of!(Header, config);
     /// In the header: address of the slot directory.
     header_slot_directory = offset_of!(Header, slots.directory);
@@ -122,7 +122,7 @@ layout! {
     lifo_top = offset_of!(Lifo, top);
     /// In a stack: address of its array.
     lifo_base = offset_of!(Lifo, base);
-    /// In a stack: address behind its array.
+    /// In a stack: address behind the part of its array that may be used now.
     lifo_limit = offset_of!(Lifo, limit);
     /// In a stack: allocations served (64 bits).
     lifo_pops = offset_of!(Lifo, pops);

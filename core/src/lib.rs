@@ -67,7 +67,8 @@ pub use agent::{AgentWords, become_agent, has_thread_local_data};
 pub use arena::Arena;
 pub use check::CheckError;
 pub use config::{
-    Config, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE, MAX_TRANSFER_CAPACITY, MAX_WORKERS,
+    Config, MAX_BURST_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS, MAX_CAPACITY, MAX_QUARANTINE,
+    MAX_TRANSFER_CAPACITY, MAX_WORKERS,
 };
 pub use damage::{Damage, DamageKind};
 #[cfg(all(feature = "death", not(target_family = "wasm")))]

@@ -274,6 +274,10 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
                 }
             }
         }
+        let stacks = slot.stacks(self.memory).iter();
+        for stack in stacks.filter(|stack| stack.is_cached()) {
+            stack.calm(self.header.config.capacity.get());
+        }
         let Some(checked) = slot.checked(self.memory) else {
             return;
         };

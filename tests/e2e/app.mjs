@@ -27,8 +27,8 @@ export class App {
   #options;
   #browser;
 
-  /** Writes the files into a fresh folder; `main.js` is what the page runs. */
-  static async make(files) {
+  /** Writes the files into a fresh folder; `main.js` is what the page runs. `flags` are Chromium's. */
+  static async make(files, flags = []) {
     const app = new App();
     const root = mkdtempSync(join(tmpdir(), 'warena-app-'));
     app.#options = { root, configFile: false, logLevel: 'warn' };
@@ -39,7 +39,7 @@ export class App {
     }
     app.#browser = await chromium.launch({
       executablePath: process.env.WARENA_CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox'],
+      args: ['--no-sandbox', ...flags],
     });
     return app;
   }

@@ -124,9 +124,33 @@ export class VisitedPage {
       cards.map((card) => ({
         operations: Number(card.querySelector('output').dataset.value),
         cycles: Number(card.querySelector('[data-counter=cycles]').dataset.value),
+        life: card.dataset.life,
+        slot: Number.parseInt(card.querySelector('h3 small').textContent.slice('slot '.length), 10),
         fill: [...card.querySelectorAll('[role=meter]')].map((bar) =>
           Number(bar.getAttribute('aria-valuenow')),
         ),
+      })),
+    );
+  }
+
+  /** Presses a button of a worker's card: `kill`, `another` or `free-left`. */
+  async act(worker, action) {
+    await this.#page.click(`[data-worker="${worker}"] [data-action="${action}"]`);
+  }
+
+  /** A counter on the card of a worker that was killed. */
+  async found(worker, counter) {
+    const selector = `[data-worker="${worker}"] .death [data-counter="${counter}"]`;
+    return Number(await this.#page.getAttribute(selector, 'data-value'));
+  }
+
+  /** The log of deaths, newest first: what each says, and how many objects are left of it. */
+  async deaths() {
+    return this.#page.$$eval('#deaths-list > li', (entries) =>
+      entries.map((entry) => ({
+        kind: entry.dataset.death,
+        text: entry.innerText,
+        left: Number(entry.querySelector('[data-value]').dataset.value),
       })),
     );
   }

@@ -108,6 +108,33 @@ export async function lateWatcher() {
   return { output };
 }
 
+/** Makes an arena above 2 GiB, has an agent die in it, and takes in what it left. */
+export async function highArena() {
+  const low = await Arena.create({ maximumBytes: 2 ** 32 });
+  low.memory.grow(2 ** 31 / 65_536);
+  // The second arena's header is in the first chunk behind that.
+  const arena = await Arena.create();
+  low.detach();
+  const reaped = new Promise((resolve) => arena.on('reap', resolve));
+  const worker = new Worker(new URL('./agent.mjs', import.meta.url), {
+    workerData: { job: 'idle', handle: arena.handle(), options: { objects: 3, bytes: 5000 } },
+  });
+  await new Promise((resolve) => worker.once('message', resolve));
+  await worker.terminate();
+  const { slots } = await reaped;
+  const found = [...arena.objects()];
+  const output = {
+    isHigh: arena.handle().address >= 2 ** 31,
+    found: found.length,
+    slots,
+    isUnsigned: found.every(({ pointer }) => pointer >= 2 ** 31 && pointer < 2 ** 32),
+  };
+  found.forEach(({ pointer }) => arena.free(pointer | 0));
+  output.allocatedObjects = arena.verify().allocatedObjects;
+  arena.detach();
+  return { output };
+}
+
 /** Makes an arena for others, and stays. */
 export async function host() {
   const arena = await Arena.create({ maximumBytes: 16 << 20 });

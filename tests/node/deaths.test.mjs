@@ -61,7 +61,7 @@ test('one that ends by itself, by process.exit and by an error is reaped too', a
 
 test('agents killed while they work leave a heap that is whole (34)', async () => {
   const survivor = new Agent('mixedLoad', handle, { seed: 1, milliseconds: 3000 });
-  const kills = Number(process.env.WARENA_KILLS ?? 40);
+  const kills = Number(process.env.WARENA_KILLS ?? 25);
   for (let kill = 0; kill < kills; kill += 1) {
     const agent = new Agent('mixedLoad', handle, { seed: kill + 2, milliseconds: 60_000 });
     await agent.message();
@@ -77,7 +77,7 @@ test('agents killed while they work leave a heap that is whole (34)', async () =
 });
 
 test('agents killed while they start keep nobody from starting (34)', async () => {
-  const kills = Number(process.env.WARENA_KILLS ?? 40);
+  const kills = Number(process.env.WARENA_KILLS ?? 25);
   for (let kill = 0; kill < kills; kill += 1) {
     const agents = [0, 1].map(() => new Agent('reattach', handle, { times: 100_000 }));
     await Promise.all(agents.map((agent) => agent.online));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Arena } from 'warena';
 import { runJob, runJobs } from './agents.mjs';
-import { rejectsArenaError } from './errors.mjs';
+import { rejectsArenaError, throwsArenaError } from './errors.mjs';
 
 const arena = await Arena.create({ maximumBytes: 16 << 20 });
 const handle = arena.handle();
@@ -131,12 +131,23 @@ test('a memory without an arena is refused and stays as it is (43)', async () =>
   assert.ok(new Uint8Array(memory.buffer).every((byte) => byte === 0));
 });
 
-test('a half-written header and an old layout are refused (43)', async () => {
+test('a half-written header, a destroyed arena and an old layout are refused (43)', async () => {
   const memory = new WebAssembly.Memory({ initial: 48, maximum: 256, shared: true });
   const theirs = new Uint32Array(memory.buffer, handle.address, 4);
   const [magic, version] = new Uint32Array(arena.memory.buffer, handle.address, 2);
-  theirs.set([magic, version, 0]);
-  await rejectsArenaError(Arena.attach({ ...handle, memory }), 'InvalidHandle', /no arena at/);
+  const hex = magic.toString(16);
+  for (const [words, pattern] of [
+    [[magic, version, 0], /half-written \(it says that it is at 0x0, of layout version \d\)/],
+    [[magic, 0, handle.address], /half-written .* of layout version 0\)/],
+    [
+      [0, version, handle.address],
+      new RegExp(`none any more: its header says 0x0 where one says 0x${hex}`),
+    ],
+  ]) {
+    theirs.set(words);
+    await rejectsArenaError(Arena.attach({ ...handle, memory }), 'InvalidHandle', pattern);
+    assert.ok(new Uint8Array(memory.buffer, 0, 1024).every((byte) => byte === 0));
+  }
   theirs.set([magic, version + 6, handle.address]);
   await rejectsArenaError(
     Arena.attach({ ...handle, memory }),
@@ -156,6 +167,16 @@ test('another memory than this realm’s is refused', async () => {
     'OtherMemory',
     /another memory \(warena:[0-9a-f]{16}\) than the one that this realm has \(warena:[0-9a-f]{16}\)/,
   );
+});
+
+test('a handle outlives the seat that it was made in (44)', async () => {
+  const other = await Arena.create();
+  const kept = await clone(other.handle());
+  other.detach();
+  throwsArenaError(() => other.handle(), 'Detached', /^handle\(\): this arena was detached/);
+  const again = await Arena.attach(kept);
+  again.free(again.alloc(10));
+  again.detach();
 });
 
 test('an arena cannot be posted itself: its clone has nothing (44)', () => {

@@ -7,16 +7,21 @@ import { Agent, runJob, runJobs } from './agents.mjs';
 const arena = await Arena.create({ maximumBytes: 128 << 20 });
 const handle = arena.handle();
 // Not a part of the package's surface: the module's own exports, in this realm's instance.
-const glue = await import(new URL('glue/warena_wasm.js', import.meta.resolve('warena')).href);
+const [glue, { readFigures }, { FACTS }] = await Promise.all(
+  ['glue/warena_wasm.js', 'answer.js', 'generated/facts.js'].map(
+    (name) => import(new URL(name, import.meta.resolve('warena')).href),
+  ),
+);
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Figures of the arena that serves everybody, after the proof of all that there are. */
 function proven() {
   for (let number = 0, header; (header = glue.heap_header(number)) !== 0; number += 1) {
-    glue.verify(header, false);
+    assert.ok(glue.verify(header, false));
   }
-  return glue.stats(glue.heap_header(0));
+  assert.ok(glue.stats(glue.heap_header(0)));
+  return readFigures(arena.memory, FACTS.stats);
 }
 
 after(() => {
@@ -31,9 +36,6 @@ test('there is one, beside the arenas of programs', () => {
   assert.ok(proven().allocatedBytes > 0);
 });
 
-/** Bytes of the table of JavaScript values that wasm-bindgen makes for a start, and never frees. */
-const SLAB_BYTES = 512;
-
 test('agents that come and go leave nothing of ours in it (27)', async () => {
   await runJobs(4, 'shortLife', handle);
   const before = proven();
@@ -45,8 +47,7 @@ test('agents that come and go leave nothing of ours in it (27)', async () => {
   }
   const { allocatedBytes, workers, ownedBytes } = proven();
   assert.deepEqual([workers, ownedBytes], [before.workers, before.ownedBytes]);
-  const left = allocatedBytes - before.allocatedBytes;
-  assert.ok(left <= rounds * (4 + times) * SLAB_BYTES, `${left} bytes`);
+  assert.equal(allocatedBytes, before.allocatedBytes);
 });
 
 test('one that is killed while the module allocates keeps nobody from going on (34)', async () => {
@@ -74,5 +75,6 @@ test('one that is killed while the module allocates keeps nobody from going on (
   }
   end();
   await runJobs(4, 'shortLife', handle);
-  assert.equal(proven().workers, before.workers);
+  // This agent may have come to need a seat itself.
+  assert.ok(proven().workers - before.workers <= 1);
 });

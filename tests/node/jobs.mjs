@@ -123,6 +123,49 @@ export async function grow(handle, { bytes }) {
   return { pointers };
 }
 
+/** Waits until all agents are there, and allocates as fast as it can; whether its stamps held. */
+export async function growTogether(handle, { agent, agents, start, times, most }) {
+  const arena = await Arena.attach(handle);
+  const below = random(agent + 201);
+  const arrived = new Int32Array(arena.memory.buffer, start, 1);
+  Atomics.add(arrived, 0, 1);
+  Atomics.notify(arrived, 0);
+  for (let here = 0; (here = Atomics.load(arrived, 0)) < agents;) {
+    Atomics.wait(arrived, 0, here);
+  }
+  const held = Array.from({ length: times }, (_, turn) =>
+    allocate(arena, agent, turn, 1024 + below(most)),
+  );
+  let violations = 0;
+  for (const object of held) {
+    try {
+      check(arena, object);
+    } catch {
+      violations += 1;
+    }
+    arena.free(object.pointer);
+  }
+  arena.detach();
+  return { violations, bytes: held.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Grows the memory itself, and watches over the pages that it got. */
+export async function growByHand(handle, { times, pages }) {
+  const arena = await Arena.attach(handle);
+  const ranges = [];
+  for (let time = 0; time < times; time += 1) {
+    const first = arena.memory.grow(pages) * 65_536;
+    new Uint8Array(arena.memory.buffer, first, pages * 65_536).fill(0x77);
+    ranges.push([first, first + pages * 65_536]);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const intact = ranges.every(([first, end]) =>
+    new Uint8Array(arena.memory.buffer, first, end - first).every((byte) => byte === 0x77),
+  );
+  arena.detach();
+  return { ranges, intact };
+}
+
 /**
  * Verifies the arena again and again, so that the heap is locked most of the time. What it says is
  * no matter: others are in the middle of calls.
@@ -162,7 +205,9 @@ export async function reattach(handle, { times }) {
   for (let time = 0; time < times; time += 1) {
     const arena = await Arena.attach(handle);
     arena.free(arena.alloc(64));
+    // Figures and refusals leave nothing either.
     arena.stats();
+    assert.throws(() => arena.free(16), { code: 'Foreign' });
     slots.add(arena.slot);
     arena.detach();
   }

@@ -15,6 +15,7 @@ test('every option out of its range is refused by name', async () => {
     ],
     ['cachedOrders', [13, -1, 1.5, NaN, '8', null], /0 \.\.= 12/],
     ['capacity', [0, 257], /1 \.\.= 256/],
+    ['burstCapacity', [15, 1025], /16 \.\.= 1024 \(from the capacity on\)/],
     ['batch', [0, 17], /1 \.\.= 16, the capacity/],
     ['transferCapacity', [7, 1025, -8], /8 \.\.= 1024 \(from the batch on\), or 0 for none/],
     ['maximumWorkers', [0, 8193], /1 \.\.= 8192/],
@@ -57,6 +58,7 @@ for (const [name, options] of Object.entries({
   'the least of everything': {
     cachedOrders: 1,
     capacity: 1,
+    burstCapacity: 1,
     batch: 1,
     transferCapacity: 1,
     maximumWorkers: 1,
@@ -65,6 +67,7 @@ for (const [name, options] of Object.entries({
   'the most of everything': {
     cachedOrders: 12,
     capacity: 256,
+    burstCapacity: 1024,
     batch: 256,
     transferCapacity: 1024,
     maximumWorkers: 8192,

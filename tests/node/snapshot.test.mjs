@@ -7,6 +7,7 @@ import { runJob } from './agents.mjs';
 const options = {
   cachedOrders: 6,
   capacity: 12,
+  burstCapacity: 40,
   batch: 4,
   transferCapacity: 32,
   maximumWorkers: 9,
@@ -153,8 +154,9 @@ test('snapshots while workers run never say what cannot be', async () => {
     for (const worker of snapshot.workers) {
       assert.ok(
         worker.fill.every(
-          (fill) => Number.isInteger(fill) && fill >= 0 && fill <= options.capacity,
-        ),
+          (fill, order) =>
+            Number.isInteger(fill) && fill >= 0 && fill <= worker.capacity[order],
+        ) && worker.capacity.every((capacity) => capacity >= 12 && capacity <= 40),
       );
       assert.ok([...worker.frees, ...worker.allocations, worker.hits].every((count) => count >= 0));
     }

@@ -79,11 +79,27 @@ for (const name of ['warena_wasm.js', 'warena_wasm.d.ts']) {
   cpSync(join(glue, name), join(sources, 'glue', name));
   cpSync(join(glue, name), join(dist, 'glue', name));
 }
+/**
+ * The glue decodes the module's strings, which every refusal has some of, by TextDecoder. A worklet
+ * has none, so there the glue gets the package's own.
+ */
+function giveTextDecoder(file) {
+  const text = readFileSync(file, 'utf8');
+  if (!text.includes("typeof TextDecoder !== 'undefined'")) {
+    throw new Error(`${file}: the glue wants a TextDecoder when it is loaded, which a worklet has not`);
+  }
+  writeFileSync(file, `${text}\nimport { TextDecoder } from '../text_decoder.js';\n`);
+}
+
 const bytes = readFileSync(join(glue, 'warena_wasm_bg.wasm'));
 cpSync(join(glue, 'warena_wasm_bg.wasm'), join(dist, 'warena.wasm'));
 
 const initial = initialPages(readFileSync(join(glue, 'warena_wasm.js'), 'utf8'));
 const facts = await askModule(bytes, initial);
+// After that, since it asks the glue alone: the package's own sources are not compiled yet.
+for (const folder of [sources, dist]) {
+  giveTextDecoder(join(folder, 'glue/warena_wasm.js'));
+}
 const { version } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
 const build = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 writeModule('facts.ts', 'What the module of this build says about itself.', {

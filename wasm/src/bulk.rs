@@ -1,19 +1,14 @@
 //! Many objects at once.
 //!
-//! What an array of addresses needs on this side comes from the stack, or from an allocation that
-//! may fail: a call that finds the memory full must answer, and one that frees must succeed.
+//! An array of addresses is passed in the agent's thread-local data, in pieces. What is needed beyond
+//! that comes from the stack, or from an allocation that may fail: a call that finds the memory full
+//! must answer, and one that frees must succeed.
 
+use crate::answer::{PIECE, with_pointers};
 use crate::arena::worker;
-use crate::plain::plain;
-use crate::refusal::{Refusal, leave};
-use js_sys::{Array, Uint32Array};
-use serde::Serialize;
+use crate::refusal::leave;
 use warena::{AllocError, FreeError, MAX_ORDER, Memory, UNIT_BYTES, order_of};
 use wasm_bindgen::prelude::*;
-
-/// Pointers that are freed under one taking of the lock: as many as an agent's stack of 128 KiB
-/// holds with ease.
-const PIECE: usize = 2048;
 
 /// Allocates `1 << n_order` objects of at least `bytes` each, one behind the other; the address of
 /// the first, or 0 when that was refused.
@@ -49,55 +44,45 @@ pub fn bulk_stride(bytes: u32) -> u32 {
     UNIT_BYTES << order_of(bytes)
 }
 
-/// A pointer that was not freed.
-#[derive(Serialize)]
-struct Refused {
-    index: u32,
-    refusal: Refusal,
-}
-
-/// Frees every pointer of an array; an array of those that were refused. Zeroes are passed over,
-/// and any address at all may be among them.
+/// Frees the first `count` of the pointers that are passed; how many were refused. Each of these is
+/// replaced by a number for [`explain_free`], and the others by 0. Zeroes are passed over, and any
+/// address at all may be among them.
 ///
 /// # Safety
 ///
 /// As [`alloc_bulk`].
 #[wasm_bindgen]
-pub unsafe fn free_bulk(seat: u32, pointers: &Uint32Array) -> Array {
-    let refusals = Array::new();
-    let mut addresses = [0; PIECE];
-    let length = pointers.length();
-    for first in (0..length).step_by(PIECE) {
-        let last = length.min(first + PIECE as u32);
-        let addresses = &mut addresses[..(last - first) as usize];
-        pointers.subarray(first, last).copy_to(addresses);
-        // SAFETY: the caller promises its own attached seat.
-        unsafe { free_piece(seat, addresses, first, &refusals) };
-    }
-    refusals
+pub unsafe fn free_bulk(seat: u32, count: u32) -> u32 {
+    let mut pointers = [std::ptr::null_mut(); PIECE];
+    with_pointers(|passed| {
+        let passed = &passed[..count as usize];
+        for (pointer, address) in pointers.iter_mut().zip(passed) {
+            *pointer = Memory::LINEAR.pointer(address.replace(0));
+        }
+        let mut refused = 0;
+        // SAFETY: the caller promises its own attached seat; the core checks the pointers.
+        unsafe { worker(seat) }.free_bulk(&pointers[..passed.len()], |index, error| {
+            passed[index].set(error as u32);
+            refused += 1;
+        });
+        refused
+    })
 }
 
-/// Frees a piece of an array that starts at index `first`.
-///
-/// # Safety
-///
-/// As [`alloc_bulk`].
-unsafe fn free_piece(seat: u32, addresses: &[u32], first: u32, refusals: &Array) {
-    let mut pointers = [std::ptr::null_mut(); PIECE];
-    for (pointer, &address) in pointers.iter_mut().zip(addresses) {
-        *pointer = Memory::LINEAR.pointer(address);
-    }
-    // Kept until the lock is let go of: JavaScript is not called, nor anything allocated, under it.
-    let mut errors: [Option<FreeError>; PIECE] = [None; PIECE];
-    // SAFETY: the caller promises its own attached seat; the core checks the pointers.
-    unsafe { worker(seat) }.free_bulk(&pointers[..addresses.len()], |index, error| {
-        errors[index] = Some(error);
-    });
-    for (index, error) in (first..).zip(errors) {
-        if let Some(error) = error {
-            let refusal = error.into();
-            let refused = Refused { index, refusal };
-            refusals.push(&plain(&refused).unwrap_or_else(|error| error));
-        }
+/// Leaves the refusal that [`free_bulk`] has this number for.
+#[wasm_bindgen]
+pub fn explain_free(number: u32) {
+    const ALL: [FreeError; 8] = [
+        FreeError::Foreign,
+        FreeError::Unaligned,
+        FreeError::Interior,
+        FreeError::Metadata,
+        FreeError::NotAllocated,
+        FreeError::Cached,
+        FreeError::InTransfer,
+        FreeError::Deferred,
+    ];
+    if let Some(&error) = ALL.iter().find(|&&error| error as u32 == number) {
+        leave(error);
     }
 }

@@ -3,13 +3,15 @@
 //! `wasm/npm/build.mjs` calls this once, at build time, and writes the answer as TypeScript.
 
 use crate::agents::AgentFacts;
-use crate::plain::plain;
+use crate::answer::PIECE;
+use crate::refusal::CODES;
 use crate::thread::identity_word;
+use js_sys::JSON;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warena::{
-    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_CACHED_ORDERS, MAX_CAPACITY,
-    MAX_TRANSFER_CAPACITY, MAX_WORKERS, block_state,
+    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS,
+    MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS, Reaped, Stats, Verification, block_state,
 };
 use wasm_bindgen::prelude::*;
 
@@ -26,8 +28,17 @@ struct Facts {
     /// See [`identity_word`](crate::thread::identity_word).
     identity_word: u32,
     agents: AgentFacts,
+    /// Names of refusals by their numbers, from 1 on.
+    refusal_codes: &'static [&'static str],
+    /// Pointers that are passed in one call.
+    piece: u32,
+    /// Answers that are figures, for the names and the order of these.
+    stats: Stats,
+    verification: Verification,
+    reaped: Reaped,
     max_block_bytes: u32,
     max_cached_orders: u32,
+    max_burst_capacity: u32,
     max_capacity: u32,
     max_transfer_capacity: u32,
     max_workers: u32,
@@ -53,11 +64,18 @@ pub fn facts() -> Result<JsValue, JsValue> {
         block_state_shift,
         identity_word: identity_word(),
         agents: AgentFacts::get(),
+        refusal_codes: CODES,
+        piece: PIECE as u32,
+        stats: Stats::default(),
+        verification: Verification::default(),
+        reaped: Reaped::default(),
         max_block_bytes: MAX_BLOCK_BYTES,
         max_cached_orders: MAX_CACHED_ORDERS,
+        max_burst_capacity: MAX_BURST_CAPACITY,
         max_capacity: MAX_CAPACITY,
         max_transfer_capacity: MAX_TRANSFER_CAPACITY,
         max_workers: MAX_WORKERS,
     };
-    plain(&facts)
+    let text = serde_json::to_string(&facts).map_err(|error| JsError::new(&error.to_string()))?;
+    JSON::parse(&text)
 }

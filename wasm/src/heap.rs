@@ -13,6 +13,7 @@ static HEAP: Global = Global::with(Config {
     cached_orders: 6,
     capacity: 8,
     batch: 4,
+    burst_capacity: 8,
     transfer_capacity: 0,
     ..Config::DEFAULT
 });

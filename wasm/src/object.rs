@@ -4,7 +4,7 @@
 //! package fetches it by a second call. So the good case costs no object and no string.
 
 use crate::arena::worker;
-use crate::refusal::{Left, leave};
+use crate::refusal::{Left, done, leave};
 use std::ptr::NonNull;
 use warena::{Memory, UNIT_BYTES};
 use wasm_bindgen::prelude::*;
@@ -99,8 +99,7 @@ pub unsafe fn realloc(seat: u32, pointer: u32, bytes: u32) -> u32 {
 #[wasm_bindgen]
 pub unsafe fn free(seat: u32, pointer: u32) -> bool {
     // SAFETY: the caller promises its own attached seat; the core checks the pointer.
-    let freed = unsafe { worker(seat) }.free(Memory::LINEAR.pointer(pointer));
-    freed.map_err(leave).is_ok()
+    done(unsafe { worker(seat) }.free(Memory::LINEAR.pointer(pointer)))
 }
 
 /// [`free`] in constant time.
@@ -111,8 +110,7 @@ pub unsafe fn free(seat: u32, pointer: u32) -> bool {
 #[wasm_bindgen]
 pub unsafe fn free_nowait(seat: u32, pointer: u32) -> bool {
     // SAFETY: the caller promises its own attached seat; the core checks the pointer.
-    let freed = unsafe { worker(seat) }.free_nowait(Memory::LINEAR.pointer(pointer));
-    freed.map_err(leave).is_ok()
+    done(unsafe { worker(seat) }.free_nowait(Memory::LINEAR.pointer(pointer)))
 }
 
 /// Whether an address lies in a chunk of the arena. Any address at all may be given.

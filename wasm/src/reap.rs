@@ -1,20 +1,12 @@
 //! Taking in what an agent that has ended left in an arena.
-//!
-//! Integers only, as for [objects](crate::object), and what was found is fetched by a second call.
-//! So whoever reaps needs nothing from the module's own heap until it is known to be whole.
 
+use crate::answer::leave_figures;
 use crate::arena::open;
-use crate::plain::plain;
-use std::cell::Cell;
-use warena::{ReapError, Reaped};
+use warena::ReapError;
 use wasm_bindgen::prelude::*;
 
-thread_local! {
-    static REAPED: Cell<Option<Reaped>> = const { Cell::new(None) };
-}
-
 /// Reaps an agent in the arena at `header`; false when the heap stayed locked for as long as this
-/// agent may spin. What was found is left for [`take_reaped`].
+/// agent may spin. What was found ([`Reaped`](warena::Reaped)) is left as figures.
 ///
 /// # Safety
 ///
@@ -23,24 +15,17 @@ thread_local! {
 pub unsafe fn reap_agent(header: u32, agent: u32, may_wait: bool) -> bool {
     // SAFETY: the caller promises an arena.
     let Ok(arena) = (unsafe { open(header, may_wait) }) else {
-        // Made by a part of this package of another layout, of which there is none.
+        // Arenas stay for as long as their memory, and all agents have the same layout.
         unreachable!("no arena at {header:#x}");
     };
     // SAFETY: the caller promises that the agent has ended.
     match unsafe { arena.reap_agent(agent) } {
         Ok(reaped) => {
-            REAPED.set(Some(reaped));
+            leave_figures(&reaped);
             true
         }
         Err(ReapError::Busy) => false,
         // Its own number, which has not ended: a breach of the promise.
         Err(error) => unreachable!("agent {agent}: {error}"),
     }
-}
-
-/// What the last [`reap_agent`] found ([`Reaped`]), as an object.
-#[wasm_bindgen]
-pub fn take_reaped() -> Result<JsValue, JsValue> {
-    let reaped = REAPED.take().unwrap_or_default();
-    plain(&reaped)
 }

@@ -1,11 +1,11 @@
 //! Why a call was refused: a code that programs compare and a message that people read.
 //!
-//! The codes are listed once, here: the enum, its names and the TypeScript type all come from
+//! A refused call leaves the error of the core as it is; code and message are made of it when the
+//! package asks for them. The codes are listed once, here: the enum, its names and the TypeScript type all come from
 //! that list. Every error of the core is sorted into them without a default, so that a new one
 //! there does not compile here until it has a code.
 
-use crate::plain::plain;
-use serde::Serialize;
+use crate::answer::{leave_figures, leave_text};
 use std::cell::Cell;
 use std::fmt::Display;
 use warena::{AllocError, ArenaError, AttachError, Busy, FreeError, ReallocError, Violation};
@@ -14,10 +14,13 @@ use wasm_bindgen::prelude::*;
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// What kind of refusal.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Code {
             $($(#[$doc])* $name,)*
         }
+
+        /// The names of all codes, by their numbers.
+        pub(crate) const CODES: &[&str] = &[$(stringify!($name)),*];
 
         #[wasm_bindgen(typescript_custom_section)]
         const CODE_TYPE: &'static str = concat!(
@@ -65,28 +68,20 @@ codes! {
 }
 
 /// A refusal as the package gets it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Refusal {
+struct Refusal {
     code: Code,
-    message: String,
     /// The block that a proof stopped at.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pointer: Option<u32>,
 }
 
 impl Refusal {
-    fn new(code: Code, error: impl Display) -> Self {
+    /// Leaves the message, and says what kind it is of.
+    fn new(code: Code, message: impl Display) -> Self {
+        leave_text(message);
         Self {
             code,
-            message: error.to_string(),
             pointer: None,
         }
-    }
-}
-
-impl From<Refusal> for JsValue {
-    fn from(refusal: Refusal) -> Self {
-        plain(&refusal).unwrap_or_else(|error| error)
     }
 }
 
@@ -184,30 +179,38 @@ impl From<Violation> for Refusal {
     }
 }
 
-/// An error of a call that answers with an integer.
-#[derive(Clone, Copy)]
-pub(crate) enum Left {
-    Alloc(AllocError),
-    Free(FreeError),
-    Realloc(ReallocError),
+macro_rules! left {
+    ($($error:ident,)*) => {
+        /// An error of the core as it was left.
+        #[derive(Clone, Copy)]
+        pub(crate) enum Left {
+            $($error($error),)*
+        }
+
+        $(impl From<$error> for Left {
+            fn from(error: $error) -> Self {
+                Self::$error(error)
+            }
+        })*
+
+        impl From<Left> for Refusal {
+            fn from(left: Left) -> Self {
+                match left {
+                    $(Left::$error(error) => error.into(),)*
+                }
+            }
+        }
+    };
 }
 
-impl From<AllocError> for Left {
-    fn from(error: AllocError) -> Self {
-        Self::Alloc(error)
-    }
-}
-
-impl From<FreeError> for Left {
-    fn from(error: FreeError) -> Self {
-        Self::Free(error)
-    }
-}
-
-impl From<ReallocError> for Left {
-    fn from(error: ReallocError) -> Self {
-        Self::Realloc(error)
-    }
+left! {
+    AllocError,
+    ArenaError,
+    AttachError,
+    Busy,
+    FreeError,
+    ReallocError,
+    Violation,
 }
 
 thread_local! {
@@ -220,14 +223,19 @@ pub(crate) fn leave(error: impl Into<Left>) {
     LEFT.set(Some(error.into()));
 }
 
-/// Why the agent's last call on an object was refused; `undefined` when none was since the last
-/// time that this was asked.
+/// Whether a call was done; if it was refused, the reason is left behind.
+pub(crate) fn done(result: Result<(), impl Into<Left>>) -> bool {
+    result.map_err(leave).is_ok()
+}
+
+/// Why the agent's last call was refused: the number of the code from 1 on; 0 when none was since the
+/// last time that this was asked. The message is left, and as a figure the pointer that it is about.
 #[wasm_bindgen]
-pub fn take_refusal() -> JsValue {
-    match LEFT.take() {
-        Some(Left::Alloc(error)) => Refusal::from(error).into(),
-        Some(Left::Free(error)) => Refusal::from(error).into(),
-        Some(Left::Realloc(error)) => Refusal::from(error).into(),
-        None => JsValue::UNDEFINED,
-    }
+pub fn take_refusal() -> u32 {
+    let Some(left) = LEFT.take() else {
+        return 0;
+    };
+    let refusal = Refusal::from(left);
+    leave_figures(&refusal.pointer);
+    refusal.code as u32 + 1
 }

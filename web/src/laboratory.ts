@@ -5,17 +5,19 @@
  * by an action but not awaited in it, so that `stop` can follow. Every error ends up in the state,
  * where the page shows it.
  */
-import type { Verification } from 'warena';
+import type { Snapshot } from 'warena';
+import { Deaths } from './deaths.ts';
+import type { Death } from './model/death.ts';
 import {
+  AT_WORK,
   errorNotice,
   initialState,
-  objectsHeld,
   type Notice,
   type Phase,
   type State,
+  type WorkerReading,
 } from './model/state.ts';
 import { Meter } from './model/meter.ts';
-import { bytesLabel } from './model/order.ts';
 import { reportError, type ErrorReport } from './model/error_report.ts';
 import { sameArena, sameWork, type Settings } from './model/settings.ts';
 import { SamplePace } from './model/sample_pace.ts';
@@ -24,13 +26,15 @@ import type { Trace } from './model/trace.ts';
 import type { TraceName } from './model/trace_catalogue.ts';
 import { divideWork } from './model/work.ts';
 import { openArena, type ArenaRealm } from './realm/arena_realm.ts';
-import { Crew, WorkerFailure, type NoteListener } from './workers/crew.ts';
+import { Crew } from './workers/crew.ts';
+import { WorkerFailure, type NoteListener } from './workers/member.ts';
 
 export class Laboratory {
   readonly state: State = initialState();
   readonly #changed: () => void;
   readonly #traces = new Map<TraceName, Trace>();
   #realm: ArenaRealm | undefined;
+  #deaths: Deaths | undefined;
   #crew: Crew | undefined;
   /** The settings that the arena was made with. */
   #arenaSettings: Settings | undefined;
@@ -81,16 +85,45 @@ export class Laboratory {
     return this.#act(async () => {
       await this.#stopRun();
       const arena = this.#realm?.arena;
-      if (arena === undefined) {
+      const deaths = this.#deaths;
+      if (arena === undefined || deaths === undefined) {
         return;
       }
+      await this.#settleDeaths();
       this.#enter('verifying');
       try {
-        this.#notify(this.#judge(arena.verify()));
+        this.#notify(deaths.audit(this.#crew, arena.verify()));
       } finally {
         this.#enter('idle');
       }
     });
+  }
+
+  /** Ends a worker, whatever it does. No other one notices. */
+  kill(worker: WorkerReading): void {
+    if (this.#crew !== undefined && worker.life === 'living' && AT_WORK.includes(this.state.phase)) {
+      this.#deaths?.kill(this.#crew, worker);
+    }
+  }
+
+  /** Starts another worker in the place of one that was killed; it joins the run. */
+  startAnother(worker: WorkerReading): Promise<void> {
+    return this.#act(async () => {
+      // An action before this one may have seen to it, or sent all workers home.
+      if (this.state.workers.includes(worker) && worker.life === 'reaped') {
+        await this.#replace(worker);
+      }
+    });
+  }
+
+  /** Frees what the program of a killed worker had allocated, without stopping anybody. */
+  freeLeft(death: Death): void {
+    this.#try(() => this.#deaths?.free(death));
+  }
+
+  /** Frees what killed workers were just allocating or freeing. */
+  freeCaught(): void {
+    this.#try(() => this.#deaths?.freeCaught());
   }
 
   /** Changes the settings. A run goes on with the new ones; a new pace does not even interrupt it. */
@@ -116,40 +149,20 @@ export class Laboratory {
   /** Reads what the workers and the arena show, without stopping anybody; to be called once a frame. */
   sample(): void {
     if (this.#realm !== undefined && this.#samplePace.isDue()) {
-      const { arena } = this.#realm;
       const start = performance.now();
-      this.state.snapshot = this.state.watch.sample((into) => arena.snapshot(into));
+      this.#takeSnapshot(this.#realm);
       this.#samplePace.took(performance.now() - start);
     }
-    this.#readTallies();
-  }
-
-  #readTallies(): void {
     if (this.#crew !== undefined) {
       const { control } = this.#crew;
       this.state.workers.forEach((worker) => (worker.tally = control.tally(worker.number)));
     }
   }
 
-  /** What a proof that found nothing wrong in the arena means, beside what the workers hold. */
-  #judge({ blocks, chunks, hugeBlocks, ownedBytes, allocatedObjects }: Verification): Notice {
-    this.#readTallies();
-    const held = objectsHeld(this.state.workers);
-    const count = (number: number) => number.toLocaleString('en');
-    if (allocatedObjects !== held) {
-      return {
-        kind: 'error',
-        title: 'Objects lost',
-        message: `The arena is in order, but it holds ${count(allocatedObjects)} objects for the workers, who hold ${count(held)}.`,
-      };
-    }
-    return {
-      kind: 'good',
-      title: 'Verified',
-      message:
-        `${count(blocks)} blocks in ${count(chunks)} chunks and ${count(hugeBlocks)} huge ones, ${bytesLabel(ownedBytes)}: every byte belongs to one block, ` +
-        `every object is in one place, and the ${count(held)} objects that the workers hold are there.`,
-    };
+  #takeSnapshot({ arena }: ArenaRealm): Snapshot {
+    const snapshot = this.state.watch.sample((into) => arena.snapshot(into));
+    this.state.snapshot = snapshot;
+    return snapshot;
   }
 
   /** Whether the settings ask for another arena or other work than there is. */
@@ -214,7 +227,12 @@ export class Laboratory {
       await this.#dismissCrew();
     }
     const crew = this.#crew ?? (await this.#hireCrew());
-    if (this.#workSettings === undefined || !sameWork(settings, this.#workSettings)) {
+    await this.#settleDeaths();
+    for (const worker of this.state.workers.filter(({ life }) => life === 'reaped')) {
+      await this.#replace(worker);
+    }
+    const broken = crew.control.brokenUp;
+    if (broken || this.#workSettings === undefined || !sameWork(settings, this.#workSettings)) {
       const works = await divideWork(settings, (name) => this.#trace(name));
       await crew.release();
       await crew.assign(works);
@@ -225,12 +243,15 @@ export class Laboratory {
   }
 
   async #hireCrew(): Promise<Crew> {
-    const crew = new Crew(this.state.settings.workers, this.#onNote);
+    const { arena } = this.#openRealm();
+    const crew = new Crew(this.state.settings.workers, arena.handle(), this.#onNote);
     this.#crew = crew;
-    await crew.attach(this.#openRealm().arena.handle());
-    this.state.workers = crew.slots.map((slot, number) => ({
+    const slots = await crew.attach();
+    this.state.workers = slots.map((slot, number) => ({
       number,
       slot,
+      life: 'living',
+      death: undefined,
       tally: crew.control.tally(number),
       operations: new Meter(),
     }));
@@ -238,22 +259,51 @@ export class Laboratory {
     return crew;
   }
 
+  /** Starts another worker in the place of one that is reaped. */
+  async #replace(worker: WorkerReading): Promise<void> {
+    const crew = this.#crew!;
+    worker.life = 'joining';
+    this.#changed();
+    try {
+      worker.slot = await crew.replace(worker.number);
+      worker.life = 'living';
+      worker.operations.pause();
+    } catch (error) {
+      worker.life = 'reaped';
+      throw error;
+    } finally {
+      this.#changed();
+    }
+  }
+
+  /** Waits until all who were killed are reaped. */
+  async #settleDeaths(): Promise<void> {
+    try {
+      await this.#deaths?.settled();
+    } catch (error) {
+      this.#spoiled = true;
+      throw error;
+    }
+  }
+
   /** Lets the workers give everything back, then ends them. */
   async #dismissCrew(): Promise<void> {
     const crew = this.#crew;
     this.#crew = undefined;
     this.#workSettings = undefined;
-    this.state.workers = [];
     if (crew === undefined) {
       return;
     }
     try {
       if (!this.#spoiled) {
+        await this.#settleDeaths();
         await crew.release();
+        this.#deaths?.collect(crew);
         await crew.detach();
       }
     } finally {
       crew.terminate();
+      this.state.workers = [];
     }
   }
 
@@ -269,7 +319,14 @@ export class Laboratory {
     this.state.splits = new Meter();
     this.state.merges = new Meter();
     const { settings } = this.state;
-    this.#realm = await openArena(settings.arena);
+    const realm = await openArena(settings.arena);
+    this.#realm = realm;
+    this.#deaths = new Deaths(
+      this.state,
+      realm.arena,
+      () => this.#takeSnapshot(realm),
+      this.#changed,
+    );
     this.#arenaSettings = settings;
     this.#enter('idle');
   }
@@ -303,6 +360,15 @@ export class Laboratory {
   #act(action: () => Promise<void>): Promise<void> {
     this.#actions = this.#actions.then(action).catch((error: unknown) => this.#fail(error));
     return this.#actions;
+  }
+
+  /** Does something at once; an error of it is shown. */
+  #try(deed: () => void): void {
+    try {
+      deed();
+    } catch (error) {
+      this.report(error);
+    }
   }
 
   #fail(error: unknown): void {

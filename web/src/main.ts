@@ -3,12 +3,14 @@
  * then shows the state; figures are shown eight times a second, so that they can be read.
  */
 import { Laboratory } from './laboratory.ts';
+import type { Death } from './model/death.ts';
 import { FrameRate } from './model/frame_rate.ts';
 import { chunksIn } from './model/order.ts';
-import { totals, type State } from './model/state.ts';
+import { totals, type State, type WorkerReading } from './model/state.ts';
 import { FrameLoop } from './render/frame_loop.ts';
 import { Theme } from './render/theme.ts';
 import { CompositionView } from './views/composition_view.ts';
+import { DeathsView } from './views/deaths_view.ts';
 import { byId, setText } from './views/dom.ts';
 import { FiguresView } from './views/figures_view.ts';
 import { HugeView } from './views/huge_view.ts';
@@ -47,7 +49,18 @@ const composition = new CompositionView(byId('composition', HTMLElement));
 const huge = new HugeView(byId('huge', HTMLElement));
 const legend = new LegendView(byId('legend', HTMLElement));
 const figures = new FiguresView(byId('figures', HTMLElement), byId('heap', HTMLElement));
-const workers = new WorkersView(byId('workers-list', HTMLElement));
+const deathActions = {
+  startAnother: (worker: WorkerReading) => void laboratory.startAnother(worker),
+  freeLeft: (death: Death) => laboratory.freeLeft(death),
+};
+const workers = new WorkersView(byId('workers-list', HTMLElement), {
+  kill: (worker) => laboratory.kill(worker),
+  ...deathActions,
+});
+const deaths = new DeathsView(byId('deaths', HTMLElement), byId('deaths-list', HTMLElement), {
+  freeLeft: deathActions.freeLeft,
+  freeCaught: () => laboratory.freeCaught(),
+});
 const transfer = new TransferView(byId('transfer', HTMLElement));
 const chunksNote = byId('chunks-note', HTMLElement);
 new SettingsView(state.settings, (settings) => void laboratory.change(settings));
@@ -71,6 +84,7 @@ function drawFrame(time: number): boolean {
   legend.update(orderColours);
   workers.update(state, orderColours, due);
   transfer.update(state, orderColours, due);
+  deaths.update(state);
   if (due) {
     figures.update(state);
     composition.update(state, palette);

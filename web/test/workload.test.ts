@@ -5,7 +5,8 @@
 import { ArenaError, type Arena } from 'warena';
 import { describe, expect, test } from 'vitest';
 import { ControlBlock } from '../src/model/control_block.ts';
-import { Exchange } from '../src/model/exchange.ts';
+import { Exchange, QUEUE_LISTS } from '../src/model/exchange.ts';
+import { ObjectList } from '../src/model/object_list.ts';
 import { compileTrace, parseTrace } from '../src/model/trace.ts';
 import { MallocFree } from '../src/workers/malloc_free.ts';
 import { MallocXfree } from '../src/workers/malloc_xfree.ts';
@@ -89,6 +90,10 @@ function interrupting(workers: number): ControlBlock {
   return control;
 }
 
+function listFor(objects: number): ObjectList {
+  return ObjectList.in(ObjectList.makeRoom(objects));
+}
+
 function refreshAndCycle(ground: Ground, workload: Workload): boolean {
   ground.pacer.refresh();
   return workload.cycle();
@@ -106,7 +111,7 @@ describe('malloc-free', () => {
   test('leaves nothing behind after a cycle', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, running(1));
-    expect(new MallocFree(ground, 8, sizes(64, 0)).cycle()).toBe(true);
+    expect(new MallocFree(ground, 8, sizes(64, 0), listFor(8)).cycle()).toBe(true);
     expect(counting.live.size).toBe(0);
     expect(ground.arena.tally).toMatchObject({ allocations: 8, frees: 8, violations: 0 });
   });
@@ -114,7 +119,7 @@ describe('malloc-free', () => {
   test('goes on where it was interrupted, and releases what it holds', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, interrupting(1));
-    const workload = new MallocFree(ground, 4, () => 64);
+    const workload = new MallocFree(ground, 4, () => 64, listFor(4));
     const held = Array.from({ length: 8 }, () => {
       expect(refreshAndCycle(ground, workload)).toBe(false);
       return counting.live.size;
@@ -129,7 +134,7 @@ describe('malloc-free', () => {
   test('notices a stop in the middle of a cycle at full speed', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, ControlBlock.create(1));
-    const workload = new MallocFree(ground, 60, () => 64);
+    const workload = new MallocFree(ground, 60, () => 64, listFor(60));
     expect(workload.cycle()).toBe(false);
     expect(counting.live.size).toBe(32);
     workload.release();
@@ -139,7 +144,7 @@ describe('malloc-free', () => {
   test('counts a full memory and frees what it got', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, running(1));
-    expect(new MallocFree(ground, 100, () => 64).cycle()).toBe(true);
+    expect(new MallocFree(ground, 100, () => 64, listFor(100)).cycle()).toBe(true);
     expect(ground.arena.tally).toMatchObject({ allocations: 63, frees: 63, outOfMemory: 37 });
     expect(counting.live.size).toBe(0);
   });
@@ -147,7 +152,7 @@ describe('malloc-free', () => {
   test('counts a stamp that somebody overwrote', () => {
     const counting = new CountingArena();
     const ground = groundOf(counting, interrupting(1));
-    const workload = new MallocFree(ground, 1, () => 64);
+    const workload = new MallocFree(ground, 1, () => 64, listFor(1));
     refreshAndCycle(ground, workload);
     new Int32Array(counting.memory.buffer)[CountingArena.block / 4] = 7;
     workload.release();
@@ -159,7 +164,7 @@ describe('malloc-xfree', () => {
   test('frees what the worker before allocated', () => {
     const counting = new CountingArena();
     const control = ControlBlock.create(2);
-    const exchange = Exchange.create(2, 4);
+    const exchange = new Exchange(Exchange.makeRoom(2, 4), 2, 4);
     const grounds = [0, 1].map((worker) => groundOf(counting, control, worker));
     const [first, second] = grounds.map((ground) => new MallocXfree(ground, exchange, () => 64));
     expect(first!.cycle()).toBe(true);
@@ -175,10 +180,11 @@ describe('malloc-xfree', () => {
   test('does not wait for a full queue when it is to stop', () => {
     const counting = new CountingArena();
     const control = ControlBlock.create(2);
-    const exchange = Exchange.create(2, 2);
+    const exchange = new Exchange(Exchange.makeRoom(2, 2), 2, 2);
     const ground = groundOf(counting, control, 0);
     const workload = new MallocXfree(ground, exchange, () => 64);
-    expect([workload.cycle(), workload.cycle()]).toEqual([true, true]);
+    const lists = Array.from({ length: QUEUE_LISTS }, () => workload.cycle());
+    expect(lists.every((done) => done)).toBe(true);
     expect(workload.cycle()).toBe(false);
     const taker = new MallocXfree(groundOf(counting, control, 1), exchange, () => 64);
     workload.release();
@@ -187,9 +193,36 @@ describe('malloc-xfree', () => {
   });
 });
 
+describe('after a death', () => {
+  test('malloc-xfree does not wait for the dead, and hands on again when another is there', () => {
+    const counting = new CountingArena();
+    const control = running(2);
+    const exchange = new Exchange(Exchange.makeRoom(2, 2), 2, 2);
+    const workload = new MallocXfree(groundOf(counting, control, 0), exchange, () => 64);
+    control.leaveOut(1);
+    const cycles = Array.from({ length: QUEUE_LISTS + 2 }, () => workload.cycle());
+    expect(cycles.every((done) => done)).toBe(true);
+    expect(counting.live.size).toBe(0);
+    control.takeIn(1);
+    expect(workload.cycle()).toBe(true);
+    expect(counting.live.size).toBe(2);
+    expect(new MallocXfree(groundOf(counting, control, 1), exchange, () => 64).cycle()).toBe(true);
+    expect(counting.live.size).toBe(2);
+  });
+
+  test('whoever is in its place goes on from its tally', () => {
+    const counting = new CountingArena();
+    const control = running(1);
+    const first = groundOf(counting, control);
+    new MallocFree(first, 4, () => 64, listFor(4)).cycle();
+    first.arena.publish();
+    expect(groundOf(counting, control).arena.tally).toMatchObject({ allocations: 4, frees: 4 });
+  });
+});
+
 describe('trace', () => {
   /** aligned 0 (100 B at 64), calloc 1 (50 B), realloc 0 to 200 B, free 1, free 0. */
-  function trace() {
+  function trace(threads = [0, 0, 0, 0, 0]) {
     const operations = [
       [0, 100, 4],
       [1, 50, 3],
@@ -204,6 +237,7 @@ describe('trace', () => {
       view.setUint32(24 + index * 12, id!, true);
       view.setUint32(28 + index * 12, size!, true);
       view.setUint8(32 + index * 12, op!);
+      view.setUint8(33 + index * 12, threads[index]!);
       view.setUint8(34 + index * 12, 6);
     });
     return parseTrace(new Uint8Array(view.buffer));
@@ -256,5 +290,20 @@ describe('trace', () => {
       workload.release();
       expect(counting.live.size).toBe(0);
     }
+  });
+
+  test('waits for nobody once a worker was killed, and frees nothing twice', () => {
+    const counting = new CountingArena();
+    const control = running(2);
+    // Thread 1 frees what thread 0 makes.
+    const programs = compileTrace(trace([0, 0, 1, 1, 1]), 2, false);
+    const grounds = [0, 1].map((worker) => groundOf(counting, control, worker));
+    const [maker, taker] = programs.map((program, worker) => new TraceReplay(grounds[worker]!, program, 3));
+    control.leaveOut(1);
+    expect([maker!.cycle(), maker!.cycle(), taker!.cycle(), taker!.cycle()]).toEqual(Array(4).fill(true));
+    maker!.release();
+    taker!.release();
+    expect(counting.live.size).toBe(0);
+    expect(grounds.map(({ arena }) => arena.tally.violations)).toEqual([0, 0]);
   });
 });

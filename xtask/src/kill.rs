@@ -89,7 +89,9 @@ pub fn kill(kind: Kind, host: Host, flags: &[OsString]) -> Result<()> {
 
 /// The command that does it, with everything that it needs in place.
 pub fn killer(machine: &Machine, kind: Kind, host: Host) -> Result<Command> {
-    let folder = workspace::target().join("kill").join(kind.name());
+    // One for each, so that a long run of one goes on while another is made.
+    let name = format!("{}-{}", kind.name(), host.name());
+    let folder = workspace::target().join("kill").join(name);
     let tarball = match kind {
         Kind::Random => pack::pack(machine)?,
         Kind::Chosen => pack::pack_mortal(machine)?,

@@ -39,8 +39,11 @@ cargo xtask test tsan|fuzz
 cargo xtask kill random|chosen node|chrome|firefox [--kills N] [--seed N] [--only NAME]
     kills so many agents, at any moment, or so many in each of the chosen moments; `test kill` is a
     tenth of all that
-cargo xtask bench native|node [--quick] [--json FILE] [--only NAME]
-    the benchmarks, natively or as WebAssembly in Node
+cargo xtask bench native|node|chrome [--quick] [--json FILE] [--only NAME]
+    the benchmarks, natively or as WebAssembly in Node or in headless Chromium; --help: more flags;
+    --record also keeps the rows, with the machine's description, in benches/record/
+cargo xtask bench report RECORD...
+    the README's tables and the charts, from these records
 cargo xtask pack
     builds the npm package target/npm/warena-<version>.tgz
 cargo xtask setup [--check]
@@ -135,10 +138,15 @@ fn run() -> Result<bool> {
         }
         "bench" => {
             let host = match arguments.next()? {
+                Some(Value(name)) if name == "report" => {
+                    let records: Vec<_> = arguments.raw_args()?.collect();
+                    bench::report(&records)?;
+                    return Ok(true);
+                }
                 Some(Value(name)) => bench::Host::parse(&name.string()?)?,
                 Some(Long("help") | Short('h')) => return help(),
                 Some(other) => return Err(other.unexpected().into()),
-                None => bail!("bench needs a host: native or node"),
+                None => bail!("bench needs a host: native, node or chrome"),
             };
             // Everything behind the host belongs to the benchmarks.
             let flags: Vec<_> = arguments.raw_args()?.collect();

@@ -1,5 +1,7 @@
 //! The things a command can need on the machine: whether each is there, and where it comes from.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::cargo_tool::CargoTool;
@@ -31,7 +33,14 @@ pub enum Need {
     Sanitizers,
     /// A nightly toolchain: libFuzzer's instrumentation is in no other.
     Nightly,
+    /// A compiler of C++: the native peers of the benchmarks.
+    CompilerOfCpp,
+    /// Clang and a C library's headers for WebAssembly: a peer of the benchmarks.
+    CompilerOfWasm,
 }
+
+/// One of wasi-libc's headers, where its Debian package has them.
+const HEADERS: &str = "/usr/include/wasm32-wasi/stdlib.h";
 
 /// What building and packing the JavaScript package takes.
 pub const PACK: &[Need] = &[
@@ -177,6 +186,25 @@ impl Need {
                     packages_or(
                         &["clang-19", "libclang-rt-19-dev"],
                         "install clang 19 with compiler-rt, so that clang-19 is on the PATH",
+                    ),
+                ),
+            },
+            Self::CompilerOfCpp => match find("c++") {
+                Some(file) => State::Present(format!("C++ compiler: {}", file.display())),
+                None => State::Missing(
+                    "a C++ compiler".to_owned(),
+                    packages_or(&["g++"], "install a C++ compiler, on the PATH as c++"),
+                ),
+            },
+            Self::CompilerOfWasm => match find("clang-19").or_else(|| find("clang")) {
+                Some(file) if Path::new(HEADERS).is_file() => {
+                    State::Present(format!("C compiler for WebAssembly: {}", file.display()))
+                }
+                _ => State::Missing(
+                    "a C compiler for WebAssembly, with a C library's headers".to_owned(),
+                    packages_or(
+                        &["clang-19", "wasi-libc"],
+                        "install clang, and wasi-libc's headers in /usr/include/wasm32-wasi",
                     ),
                 ),
             },

@@ -69,7 +69,7 @@ pub fn pack_mortal(machine: &Machine) -> Result<Tarball> {
 fn pack_build(machine: &Machine, build: &Build) -> Result<Tarball> {
     let _lock = Lock::take("pack")?;
     let folder = workspace::target().join(build.folder);
-    let wasm = compile_with(machine, "warena-wasm", build.flags)?;
+    let wasm = compile(machine, "warena-wasm", build.flags)?;
     let fingerprint = fingerprint(machine, &wasm)?;
     let path = folder.join(format!("warena-{}.tgz", machine.pins().package()?));
     let kept = folder.join("fingerprint");
@@ -119,13 +119,8 @@ fn pack_build(machine: &Machine, build: &Build) -> Result<Tarball> {
     Ok(tarball)
 }
 
-/// Builds a crate for WebAssembly with threads; the `.wasm` file.
-pub fn compile(machine: &Machine, package: &str) -> Result<PathBuf> {
-    compile_with(machine, package, &[])
-}
-
-/// [`compile`] with further flags for cargo.
-fn compile_with(machine: &Machine, package: &str, flags: &[&str]) -> Result<PathBuf> {
+/// Builds a crate for WebAssembly with threads, cargo having these flags as well; the `.wasm` file.
+pub fn compile(machine: &Machine, package: &str, flags: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target().join("wasm32-unknown-unknown/release");
     let wasm = folder.join(format!("{}.wasm", package.replace('-', "_")));
     let first = !folder.join("deps").is_dir();

@@ -28,7 +28,9 @@ fn run() -> Result<()> {
         cores: std::thread::available_parallelism()?.get(),
         print: &|text| println!("{text}"),
     };
-    let rows = crew::with_threads(options.crew(), |crew| suite::run(&options, &host, crew))?;
+    let rows = crew::with_threads(options.crew(), |crew| {
+        suite::run(&options, &host, crew, Vec::new())
+    })?;
     if let Some(path) = options.json {
         std::fs::write(&path, row::json(&rows)?)
             .with_context(|| format!("cannot write {}", path.display()))?;

@@ -77,7 +77,7 @@ impl Checked {
     pub(crate) fn begin(&self, address: u32, config: &Config) {
         let mut array = address + size_of::<Self>() as u32;
         for lifo in &self.lifos[..config.cached_orders as usize] {
-            lifo.begin(array, config.capacity);
+            lifo.begin(array, config.capacity, config.capacity);
             array += config.capacity * ENTRY_BYTES;
         }
         self.quarantine.array.set(array);

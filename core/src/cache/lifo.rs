@@ -1,10 +1,15 @@
 //! The free objects of one order in one slot: a stack of addresses in an array.
 //!
 //! ```text
-//!   base                 top               limit
-//!    ▼                    ▼                  ▼
-//!   [ a0 | a1 | a2 | a3 |    |    |  …  |    ]      fill = (top − base) / 4
+//!   base                 top               limit                       most
+//!    ▼                    ▼                  ▼                           ▼
+//!   [ a0 | a1 | a2 | a3 |    |    |  …  |    ¦  to come, for bursts …    ]   fill = (top − base) / 4
 //! ```
+//!
+//! **Bursts.** A worker that allocates and then frees more objects than the stack holds would move
+//! most of them through the layers below, each time. So a stack that overflows [widens](Lifo::widen)
+//! to twice its size if at least as many objects as it holds were popped lately: what comes will be
+//! wanted again. One that only ever fills does not, and if it was wide it [narrows](Lifo::only_fills).
 //!
 //! A pop is one comparison, a load and two stores, a push the same; no lock and no atomic
 //! read-modify-write, since only the slot's own worker touches the words. Watchers read them at
@@ -29,17 +34,82 @@ pub(crate) struct Lifo {
     pub(crate) top: PlainU32,
     pub(crate) base: PlainU32,
     pub(crate) limit: PlainU32,
+    /// How far `limit` may be moved.
+    most: PlainU32,
     /// Objects popped so far, which is allocations served. Pushes need no counter of their own:
     /// they follow from this, the fill, and what came and went in batches.
     pub(crate) pops: PlainU64,
+    /// The low half of that when this began to be counted: "lately".
+    popped: PlainU32,
+    /// Objects spilled since then.
+    spilled: PlainU32,
 }
 
 impl Lifo {
-    /// Makes the stack an empty one of `capacity` objects whose array starts at `base`.
-    pub(crate) fn begin(&self, base: u32, capacity: u32) {
+    /// Makes the stack an empty one of `capacity` objects, and of `most` if bursts need them, whose
+    /// array starts at `base`.
+    pub(crate) fn begin(&self, base: u32, capacity: u32, most: u32) {
         self.top.set(base);
         self.base.set(base);
         self.limit.set(base + capacity * ENTRY_BYTES);
+        self.most.set(base + most * ENTRY_BYTES);
+    }
+
+    /// Objects that the stack holds now.
+    pub(crate) fn capacity(&self) -> u32 {
+        (self.limit.get() - self.base.get()) / ENTRY_BYTES
+    }
+
+    /// Makes the stack hold `capacity` objects, no fewer than are on it; `false` if it never may.
+    pub(crate) fn resize(&self, capacity: u32) -> bool {
+        debug_assert!(capacity >= self.fill());
+        let may = capacity <= self.most();
+        if may {
+            self.limit.set(self.base.get() + capacity * ENTRY_BYTES);
+        }
+        may
+    }
+
+    /// Objects that the stack may ever hold.
+    fn most(&self) -> u32 {
+        (self.most.get() - self.base.get()) / ENTRY_BYTES
+    }
+
+    /// Objects popped lately.
+    fn popped_lately(&self) -> u32 {
+        (self.pops.get() as u32).wrapping_sub(self.popped.get())
+    }
+
+    /// Counts anew from now on.
+    fn forget(&self) {
+        self.popped.set(self.pops.get() as u32);
+        self.spilled.set(0);
+    }
+
+    /// Notes that a full stack spills so many objects. Whether several times as many as it holds went
+    /// through it lately and none was popped.
+    pub(crate) fn only_fills(&self, spills: u32) -> bool {
+        const TIMES: u32 = 4;
+        self.spilled.add(spills);
+        if self.spilled.get() < TIMES * self.capacity() {
+            return false;
+        }
+        let only_fills = self.popped_lately() == 0;
+        self.forget();
+        only_fills
+    }
+
+    /// Makes an empty stack what it was at first: no burst is known of.
+    pub(crate) fn calm(&self, capacity: u32) {
+        self.resize(capacity);
+        self.forget();
+    }
+
+    /// Makes a full stack hold up to twice as many objects, if as many as it holds were popped lately;
+    /// whether there is room now.
+    pub(crate) fn widen(&self) -> bool {
+        let (capacity, most) = (self.capacity(), self.most());
+        capacity < most && self.popped_lately() >= capacity && self.resize(most.min(2 * capacity))
     }
 
     /// The object pushed last, which `mark` marks as the program's.
@@ -92,7 +162,7 @@ impl Lifo {
         self.top.get().saturating_sub(self.base.get()) / ENTRY_BYTES
     }
 
-    /// The whole array: first the entries in use, then the free ones.
+    /// The array as far as it may be used now: first the entries in use, then the free ones.
     pub(crate) fn entries<'a>(&self, memory: Memory) -> &'a [PlainU32] {
         let base = self.base.get();
         // SAFETY: the array belongs to the slot, which lives as long as its arena.

@@ -66,7 +66,7 @@ impl Slot {
             + if config.checking {
                 Checked::bytes(config)
             } else {
-                config.cached_orders * config.capacity * ENTRY_BYTES
+                config.most_cached_of_all() * ENTRY_BYTES
             }
     }
 
@@ -90,9 +90,11 @@ impl Slot {
             }
             return;
         }
+        let mut array = behind;
         for (order, lifo) in (0..config.cached_orders).zip(&self.lifos) {
-            let array = behind + order * config.capacity * ENTRY_BYTES;
-            lifo.begin(array, config.capacity);
+            let most = config.most_cached(order);
+            lifo.begin(array, config.capacity, most);
+            array += most * ENTRY_BYTES;
         }
     }
 

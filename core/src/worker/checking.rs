@@ -220,7 +220,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         if let Some(order) = block.order
             && let Some(lifo) = self.stack(order)
             && (lifo.push(self.memory, block.address)
-                || self.spill(lifo, order, patience).is_ok()
+                || self.make_room(lifo, order, patience).is_ok()
                     && lifo.push(self.memory, block.address))
         {
             self.let_go(block.address);

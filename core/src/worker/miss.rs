@@ -194,7 +194,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
         if let Some(order) = block.order
             && let Some(lifo) = self.stack(order)
-            && self.spill(lifo, order, patience).is_ok()
+            && self.make_room(lifo, order, patience).is_ok()
             && lifo.push(self.memory, block.address)
         {
             self.mark(block.address, BlockState::Cached, order);
@@ -257,19 +257,18 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Fills this worker's cache until the next `count` allocations of `size` bytes are hits: at
-    /// most the cache's capacity. Grows the memory as needed, and may wait where the context
-    /// allows. Fails when the size is not cached, the count is above the capacity, or memory runs
+    /// most as many as the cache holds when it is widest. Grows the memory as needed, and may wait where the context
+    /// allows. Fails when the size is not cached, the count is above that, or memory runs
     /// out; what was found by then stays cached.
     pub fn reserve(&self, size: usize, count: usize) -> Result<(), AllocError> {
         let Request::Block(order) = Request::of(size)? else {
             return Err(AllocError::TooLarge);
         };
         let lifo = self.stack(order).ok_or(AllocError::NotCached)?;
-        let capacity = lifo.entries(self.memory).len();
-        if count > capacity {
+        let count = u32::try_from(count).map_err(|_| AllocError::NotCached)?;
+        if count > lifo.capacity() && !lifo.resize(count) {
             return Err(AllocError::NotCached);
         }
-        let count = count as u32;
         let effort = self.effort();
         while lifo.fill() < count {
             let mut heap = self.heap(effort.patience)?;
@@ -285,9 +284,50 @@ impl<S: ChunkSource> Worker<'_, S> {
         Ok(())
     }
 
-    /// Makes room in the full stack of `order` by moving its top batch out.
+    /// Makes room in the full stack of `order`: by widening it, else by moving its top batch out.
     #[inline(always)]
-    pub(super) fn spill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
+    pub(super) fn make_room(
+        &self,
+        lifo: &Lifo,
+        order: u32,
+        patience: Patience,
+    ) -> Result<(), Busy> {
+        if lifo.widen() {
+            return Ok(());
+        }
+        let config = &self.header.config;
+        let only_fills = lifo.only_fills(config.batch.get());
+        let (wide, usual) = (lifo.capacity(), config.capacity.get());
+        if only_fills && wide > usual {
+            return self.narrow(lifo, order, usual.max(wide / 2), patience);
+        }
+        self.spill(lifo, order, patience)
+    }
+
+    /// Makes the wide stack of `order` one of `capacity` objects, and gives what is above to the heap.
+    #[cold]
+    fn narrow(
+        &self,
+        lifo: &Lifo,
+        order: u32,
+        capacity: u32,
+        patience: Patience,
+    ) -> Result<(), Busy> {
+        let mut heap = self.heap(patience)?;
+        // One more than that, for the object that room is made for.
+        let above = lifo.fill().saturating_sub(capacity - 1);
+        self.give_top(&mut heap, lifo, order, above);
+        // A chunk source that is given a chunk back may have freed objects into the stack.
+        if lifo.fill() < capacity {
+            lifo.resize(capacity);
+        }
+        self.slot.traffic[order as usize].spills_to_heap.add(1);
+        Ok(())
+    }
+
+    /// Moves the top batch of the full stack of `order` out.
+    #[inline(always)]
+    fn spill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
         let traffic = &self.slot.traffic[order as usize];
         let fill = lifo.fill();
         let batch = self.header.config.batch.get().min(fill);
@@ -423,6 +463,9 @@ impl<S: ChunkSource> Worker<'_, S> {
             for (order, lifo) in (0..).zip(stacks) {
                 self.give_top(heap, lifo, order, u32::MAX);
             }
+        }
+        for lifo in stacks.iter().filter(|lifo| lifo.is_cached()) {
+            lifo.calm(self.header.config.capacity.get());
         }
     }
 

@@ -105,7 +105,11 @@ fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
 #[test]
 fn a_small_object_comes_from_a_larger_cache_while_the_heap_is_busy() {
     let source = GatedSource::new(MEMORY);
-    let arena = arena(&source, Config::DEFAULT);
+    let config = Config {
+        burst_capacity: Config::DEFAULT.capacity,
+        ..Config::DEFAULT
+    };
+    let arena = arena(&source, config);
     let page = hurried(&source, &arena);
     let worker = page.attach().unwrap();
     let other = arena.attach().unwrap();

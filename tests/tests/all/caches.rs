@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
-use warena::{Config, MappedMemory, Stats, Worker};
+use warena::{Arena, Config, MappedMemory, Stats, Worker};
 use warena_tests::{Extent, Object, arena, block_bytes, prove, prove_idle};
 
 const MEMORY: u64 = 64 << 20;
@@ -308,5 +308,77 @@ fn flush_and_detach_return_what_the_cache_holds() {
         slot,
         "the seat is used again"
     );
+    prove_idle(&arena);
+}
+
+/// Allocates as many objects of 64 bytes and frees them all; the batches that went in and out.
+fn burst(worker: &Worker<'_, &MappedMemory>, arena: &Arena<&MappedMemory>, objects: usize) -> u64 {
+    let moved = |stats: Stats| {
+        stats.refills_from_heap
+            + stats.refills_from_transfer
+            + stats.spills_to_heap
+            + stats.spills_to_transfer
+    };
+    let before = moved(arena.stats());
+    let all: Vec<_> = (0..objects)
+        .map(|stamp| Object::alloc(worker, 64, stamp as u64, Extent::Whole).unwrap())
+        .collect();
+    all.into_iter().for_each(|object| object.free(worker));
+    moved(arena.stats()) - before
+}
+
+#[test]
+fn a_cache_that_sees_bursts_comes_to_hold_them() {
+    let source = memory();
+    let arena = arena(&source, Config::DEFAULT);
+    let worker = arena.attach().unwrap();
+    assert!(burst(&worker, &arena, 256) > 0, "the first must be filled");
+    for objects in [256, 256, 100, 16, 256] {
+        assert_eq!(
+            burst(&worker, &arena, objects),
+            0,
+            "{objects} are cached by now"
+        );
+    }
+    assert_eq!(arena.stats().cached_bytes, 256 * 64);
+    // At most 64 KiB of them, however large the burst.
+    (0..3).for_each(|_| {
+        burst(&worker, &arena, 3000);
+    });
+    assert_eq!(arena.stats().cached_bytes, 64 << 10);
+    worker.flush().unwrap();
+    let after_flush: Vec<_> = (0..40)
+        .map(|stamp| Object::alloc(&worker, 64, stamp, Extent::Whole).unwrap())
+        .collect();
+    prove(&arena);
+    after_flush
+        .into_iter()
+        .for_each(|object| object.free(&worker));
+    drop(worker);
+    prove_idle(&arena);
+}
+
+#[test]
+fn a_cache_that_only_fills_stays_small_and_narrows_again() {
+    let source = memory();
+    let arena = arena(&source, Config::DEFAULT);
+    let (maker, taker) = (arena.attach().unwrap(), arena.attach().unwrap());
+    let pass_on = |count: usize| {
+        for stamp in 0..count {
+            let object = Object::alloc(&maker, 64, stamp as u64, Extent::Whole).unwrap();
+            object.free(&taker);
+        }
+    };
+    pass_on(1000);
+    let holds = |worker: &Worker<'_, &MappedMemory>| {
+        arena.slot_stats(worker.slot()).unwrap().cached_bytes / 64
+    };
+    assert!(holds(&taker) <= 16, "it never allocates");
+    burst(&taker, &arena, 512);
+    assert_eq!(holds(&taker), 512);
+    // From now on it only frees: what it gives up is halved until it is as it was.
+    pass_on(30_000);
+    assert!(holds(&taker) <= 16, "{} are held", holds(&taker));
+    drop((maker, taker));
     prove_idle(&arena);
 }

@@ -56,6 +56,7 @@ fn finding_2_as_many_workers_as_promised_fit() {
     let source = CountedSource::new(MEMORY);
     let config = Config {
         max_workers: MAX_WORKERS,
+        burst_capacity: Config::DEFAULT.capacity,
         ..Config::DEFAULT
     };
     let arena = arena(&source, config);

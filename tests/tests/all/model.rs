@@ -3,7 +3,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use warena::{Config, MAX_BLOCK_BYTES, MAX_CACHED_ORDERS, MAX_CAPACITY};
+use warena::{Config, MAX_BLOCK_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS, MAX_CAPACITY};
 use warena_tests::model::{Bad, Call, How, Script};
 use warena_tests::soak;
 
@@ -84,9 +84,12 @@ fn configs() -> impl Strategy<Value = Config> {
     let max_chunks = prop_oneof![2 => Just(4096), 1 => 1_u32..=8];
     // Without a quarantine, objects take the same ways in checking mode as outside of it.
     let checking = any::<bool>();
+    // Mostly not much more than usual, so that a short script meets the end of it.
+    let burst = prop_oneof![1 => Just(1), 2 => 1_u32..=4, 1 => Just(MAX_BURST_CAPACITY)];
     (
         0..=MAX_CACHED_ORDERS,
         transfer,
+        burst,
         1_u32..=4,
         max_chunks,
         checking,
@@ -95,6 +98,7 @@ fn configs() -> impl Strategy<Value = Config> {
             |(
                 cached_orders,
                 (capacity, batch, transfer_capacity),
+                burst,
                 max_workers,
                 max_chunks,
                 checking,
@@ -107,6 +111,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 max_chunks,
                 checking,
                 quarantine: 0,
+                burst_capacity: (capacity * burst).min(MAX_BURST_CAPACITY),
             },
         )
 }

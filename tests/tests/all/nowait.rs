@@ -62,6 +62,7 @@ fn reserving_what_cannot_be_is_refused() {
         Config {
             cached_orders: 12,
             capacity: 256,
+            burst_capacity: 256,
             ..Config::DEFAULT
         },
     );

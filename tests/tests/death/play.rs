@@ -76,7 +76,7 @@ fn played(cast: &Cast<'_>) -> Outcome {
     let source = GatedSource::new(u64::from(CHUNKS) << 20);
     let arena = arena(&source, cast.config);
     let keeper = arena.attach().unwrap();
-    let mine: Vec<_> = [64, 64, 3000, 100_000]
+    let mut mine: Vec<_> = [64, 64, 3000, 100_000]
         .map(|size| Object::alloc(&keeper, size, 77, Extent::Ends).unwrap())
         .into();
     let on_its_own_thread = || {
@@ -92,27 +92,41 @@ fn played(cast: &Cast<'_>) -> Outcome {
     } else {
         on_its_own_thread()
     };
-    let heir_survived = cast.heir_dies_at.is_none_or(|dies_at| {
+    let heir = cast.heir_dies_at.map(|dies_at| {
         std::thread::scope(|scope| {
             let heir = scope.spawn(|| {
-                // SAFETY: the agent\'s thread has ended.
+                // SAFETY: the agent's thread has ended.
                 let lived = mortal(dies_at, || unsafe {
                     arena.reap_agent(agent).unwrap();
                 });
                 (agent_number(), lived)
             });
-            let (heir, lived) = heir.join().unwrap();
-            // SAFETY: its thread has ended too.
-            unsafe { arena.reap_agent(heir) }.unwrap();
-            lived
+            heir.join().unwrap()
         })
     });
-    // SAFETY: the agent\'s thread has ended.
+    // Others go on with what they can reach, before all of it is done.
+    for stamp in 0..24 {
+        if let Ok(pointer) = keeper.alloc_nowait(64) {
+            // SAFETY: just allocated.
+            mine.push(unsafe { Object::adopt(pointer, 64, stamp, Extent::Ends) });
+        }
+    }
+    if let Some((heir, _)) = heir {
+        // SAFETY: its thread has ended too.
+        unsafe { arena.reap_agent(heir) }.unwrap();
+    }
+    // SAFETY: the agent's thread has ended.
     let reap = || unsafe { arena.reap_agent(agent) };
     let reaped = reap().unwrap();
     prove(&arena);
     assert_eq!(reap(), Ok(Reaped::default()), "a second time");
     assert!(reaped.slots <= 3);
+    let slots = (0..)
+        .take_while(|&slot| arena.slot_stats(slot).is_some())
+        .count();
+    let next = arena.attach().unwrap();
+    assert!((next.slot() as usize) < slots, "a seat is lost");
+    drop(next);
     assert_eq!(
         // SAFETY: refused, since this agent lives.
         unsafe { arena.reap_agent(agent_number()) },
@@ -148,7 +162,7 @@ fn played(cast: &Cast<'_>) -> Outcome {
     prove_whole(cast, &source);
     Outcome {
         survived,
-        heir_survived,
+        heir_survived: heir.is_none_or(|(_, lived)| lived),
     }
 }
 

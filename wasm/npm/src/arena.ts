@@ -12,21 +12,21 @@ import {
   unsigned,
   unsignedAll,
 } from './argument.js';
-import { ArenaError, refused, shown } from './error.js';
+import { PIECE, passedPointers, readFigures } from './answer.js';
+import { ArenaError, shown } from './error.js';
+import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import { checkHandle, makeHandle, type ArenaHandle } from './handle.js';
 import { settings, type ArenaOptions } from './options.js';
 import type { NodeWorker } from './node_threads.js';
 import { listObjects, type ArenaObject } from './objects.js';
 import type { Reaped, ReapReport } from './reap.js';
+import { call, lastRefusal } from './call.js';
 import {
-  call,
   enter,
   identity,
-  lastRefusal,
   leave,
   ownRealm,
-  patiently,
   realmOf,
   type Realm,
   type Seat,
@@ -34,7 +34,7 @@ import {
 import { reapSlot, vouchFor, watchWorker } from './death.js';
 import { takeSnapshot, type Snapshot } from './snapshot.js';
 import type { Stats, Verification } from './stats.js';
-import { covering, refresh } from './view.js';
+import { covering } from './view.js';
 
 /** A pointer that `freeBulk` did not free. */
 export interface BulkRefusal {
@@ -68,24 +68,28 @@ export class Arena {
       maximumBytes,
       cachedOrders,
       capacity,
+      burstCapacity,
       batch,
       transferCapacity,
       maximumWorkers,
       maximumChunks,
     } = settings(options);
     const realm = await ownRealm(maximumBytes);
-    const seat = await enter('Arena.create', () => {
+    const seat = await enter(() => {
       const { mayWait } = realm;
-      const header = glue.create(
-        cachedOrders,
-        capacity,
-        batch,
-        transferCapacity,
-        maximumWorkers,
-        maximumChunks,
-        mayWait,
+      const header = call('Arena.create', {}, () =>
+        glue.create(
+          cachedOrders,
+          capacity,
+          burstCapacity,
+          batch,
+          transferCapacity,
+          maximumWorkers,
+          maximumChunks,
+          mayWait,
+        ),
       );
-      return { header, seat: glue.attach(header, mayWait) };
+      return { header, seat: call('Arena.create', {}, () => glue.attach(header, mayWait)) };
     });
     return new Arena(realm, seat);
   }
@@ -95,9 +99,9 @@ export class Arena {
     checkHandle(handle);
     const realm = await realmOf(handle);
     const header = handle.address;
-    const seat = await enter('Arena.attach', () => ({
+    const seat = await enter(() => ({
       header,
-      seat: glue.attach(header, realm.mayWait),
+      seat: call('Arena.attach', {}, () => glue.attach(header, realm.mayWait)),
     }));
     return new Arena(realm, seat);
   }
@@ -147,7 +151,7 @@ export class Arena {
     if (!isUnsigned(alignment)) {
       throw badAlignment('allocAligned', alignment);
     }
-    return patiently(`allocAligned(${shown(bytes)}, ${shown(alignment)})`, { bytes }, () =>
+    return call(`allocAligned(${shown(bytes)}, ${shown(alignment)})`, { bytes }, () =>
       glue.alloc_aligned(this.#seat, bytes, alignment),
     );
   }
@@ -186,7 +190,7 @@ export class Arena {
       throw badSize('realloc', bytes);
     }
     const details = { pointer: address, bytes };
-    return patiently(`realloc(${shown(address)}, ${shown(bytes)})`, details, () =>
+    return call(`realloc(${shown(address)}, ${shown(bytes)})`, details, () =>
       glue.realloc(this.#seat, address, bytes),
     );
   }
@@ -225,7 +229,7 @@ export class Arena {
     if (!Number.isInteger(countLog2)) {
       throw badCount('allocBulk', count, 'a power of two');
     }
-    const first = patiently(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes }, () =>
+    const first = call(`allocBulk(${shown(bytes)}, ${shown(count)})`, { bytes }, () =>
       glue.alloc_bulk(this.#seat, bytes, countLog2),
     );
     const stride = glue.bulk_stride(bytes);
@@ -241,18 +245,31 @@ export class Arena {
   freeBulk(pointers: ArrayLike<number>): BulkRefusal[] {
     this.#checkAttached('freeBulk');
     const addresses = unsignedAll('freeBulk', pointers);
-    refresh(this.#realm.memory);
-    return Array.from(glue.free_bulk(this.#seat, addresses), ({ index, refusal }) => {
-      const pointer = addresses[index]!;
-      const name = `freeBulk: ${shown(pointer)} at index ${index}`;
-      return { index, error: refused(name, refusal, { pointer }) as ArenaError };
-    });
+    const refusals: BulkRefusal[] = [];
+    for (let first = 0; first < addresses.length; first += PIECE) {
+      const piece = addresses.subarray(first, first + PIECE);
+      const passed = passedPointers(this.#realm.memory);
+      passed.set(piece);
+      if (glue.free_bulk(this.#seat, piece.length) === 0) {
+        continue;
+      }
+      for (const [offset, pointer] of piece.entries()) {
+        const reason = passed[offset]!;
+        if (reason !== 0) {
+          const index = first + offset;
+          const name = `freeBulk: ${shown(pointer)} at index ${index}`;
+          glue.explain_free(reason);
+          refusals.push({ index, error: lastRefusal(name, { pointer }) });
+        }
+      }
+    }
+    return refusals;
   }
 
   /**
    * Fills this agent's cache until the next `count` allocations of `bytes` bytes find something
    * there, whatever happens to the heap meanwhile. Throws `NotCached` when the arena does not cache
-   * the size, or not as many of it (`cachedOrders`, `capacity`).
+   * the size, or not as many of it (`cachedOrders`, `burstCapacity`).
    */
   reserve(bytes: number, count: number): void {
     this.#checkAttached('reserve');
@@ -262,7 +279,7 @@ export class Arena {
     if (!isUnsigned(count)) {
       throw badCount('reserve', count, 'an integer of 0 ..= 0xffffffff');
     }
-    call(`reserve(${shown(bytes)}, ${shown(count)})`, () =>
+    call(`reserve(${shown(bytes)}, ${shown(count)})`, {}, () =>
       glue.reserve(this.#seat, bytes, count),
     );
   }
@@ -270,7 +287,7 @@ export class Arena {
   /** Returns everything that this agent's cache holds to the heap. */
   flush(): void {
     this.#checkAttached('flush()');
-    call('flush()', () => glue.flush(this.#seat));
+    call('flush()', {}, () => glue.flush(this.#seat));
   }
 
   /**
@@ -282,9 +299,10 @@ export class Arena {
     if (!isUnsigned(chunks)) {
       throw badCount('grow', chunks, 'an integer of 0 ..= 0xffffffff');
     }
-    return call(`grow(${shown(chunks)})`, () =>
+    const more = call(`grow(${shown(chunks)})`, {}, () =>
       glue.grow(this.#header, chunks, this.#realm.mayWait),
     );
+    return more - 1;
   }
 
   /**
@@ -330,7 +348,8 @@ export class Arena {
   /** Figures that add up; a sample while workers run. Stops nobody. */
   stats(): Stats {
     this.#checkAttached('stats()');
-    return call('stats()', () => glue.stats(this.#header));
+    call('stats()', {}, () => glue.stats(this.#header));
+    return readFigures(this.#realm.memory, FACTS.stats);
   }
 
   /**
@@ -349,7 +368,8 @@ export class Arena {
    */
   verify(): Verification {
     this.#checkAttached('verify()');
-    return call('verify()', () => glue.verify(this.#header, this.#realm.mayWait));
+    call('verify()', {}, () => glue.verify(this.#header, this.#realm.mayWait));
+    return readFigures(this.#realm.memory, FACTS.verification);
   }
 
   /**
@@ -407,7 +427,7 @@ export class Arena {
   detach(): void {
     this.#checkAttached('detach()');
     const seat = this.#seat;
-    call('detach()', () => glue.detach(seat));
+    call('detach()', {}, () => glue.detach(seat));
     this.#seat = 0;
     leave(seat);
   }
@@ -445,6 +465,6 @@ export class Arena {
     bytes: number,
     allocate: (seat: number, bytes: number) => number,
   ): number {
-    return patiently(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
+    return call(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
   }
 }

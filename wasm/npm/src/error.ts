@@ -61,29 +61,6 @@ export class ArenaError extends Error {
   }
 }
 
-/** A refusal as the module hands it out. */
-interface Refusal {
-  code: RefusalCode;
-  message: string;
-  pointer?: number;
-}
-
-/**
- * The error for a call that the module refused; anything else that it threw, such as a trap, as it is.
- *
- * @internal
- */
-export function refused(call: string, refusal: unknown, details: ArenaErrorDetails = {}): unknown {
-  if (typeof refusal !== 'object' || refusal === null || refusal instanceof Error) {
-    return refusal;
-  }
-  const { code, message, pointer } = refusal as Refusal;
-  return new ArenaError(code, `${call}: ${message}`, {
-    ...(pointer === undefined ? {} : { pointer }),
-    ...details,
-  });
-}
-
 /**
  * A value in a message: integers in hex, anything else as a program would write it.
  *

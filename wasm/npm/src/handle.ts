@@ -92,13 +92,28 @@ export function checkHandle(handle: unknown): asserts handle is ArenaHandle {
 /** Reads, and only reads, whether an arena of this layout is at `address`. */
 function checkHeader(memory: WebAssembly.Memory, address: number): void {
   const { layout } = FACTS;
-  const words = [layout.headerMagic, layout.headerVersion, layout.headerAddress];
-  const buffer = address % 4 === 0 ? covering(memory, address + Math.max(...words) + 4) : undefined;
-  const [magic, version, own] = buffer
-    ? words.map((offset) => Atomics.load(new Uint32Array(buffer, address + offset, 1), 0))
-    : [];
-  if (magic !== layout.magic || own !== address) {
+  const offsets = [layout.headerMagic, layout.headerVersion, layout.headerAddress];
+  const end = address + Math.max(...offsets) + 4;
+  const buffer = address % 4 === 0 ? covering(memory, end) : undefined;
+  if (buffer === undefined) {
     throw invalid(`there is no arena at ${shown(address)} of its memory`, address);
+  }
+  const [magic, version, own] = offsets.map((offset) =>
+    Atomics.load(new Uint32Array(buffer, address + offset, 1), 0),
+  ) as [number, number, number];
+  if (magic !== layout.magic) {
+    throw invalid(
+      `there is no arena at ${shown(address)} of its memory, or none any more: its header says ` +
+        `${shown(magic)} where one says ${shown(layout.magic)}`,
+      address,
+    );
+  }
+  if (own !== address || version === 0) {
+    throw invalid(
+      `there is no arena at ${shown(address)} of its memory yet: its header is half-written (it says ` +
+        `that it is at ${shown(own)}, of layout version ${version})`,
+      address,
+    );
   }
   if (version !== layout.version) {
     throw new ArenaError(

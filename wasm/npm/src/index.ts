@@ -5,13 +5,14 @@
  * | --- | --- |
  * | arena | the class `Arena`: every call |
  * | handle | what another agent attaches by, and the check of it |
- * | realm, load, instance | this realm's one memory, its agent there, and the module's instance on it |
+ * | realm, load, same_memory, instance | this realm's one memory, its agent there, and the module's instance on it |
  * | registry, turn, statics | the agents of a memory: who they are, and whose turn it is to start |
  * | life, watch_locks, watch_threads | what a death is known by, and who is told |
  * | death, reap, news | what is done about it: the calls, the work, the reports |
  * | objects | what is allocated |
  * | options | what an arena can be made with |
  * | snapshot | the state of an arena, read from the shared memory itself |
+ * | call, answer | a call of the module, and what it has to say besides an integer |
  * | argument | the check of sizes and pointers |
  * | block, stats | what a byte of a block map says; figures |
  * | error | the one class of errors, and its codes |

@@ -15,8 +15,16 @@ export interface ArenaOptions {
   maximumBytes?: number;
   /** Orders that each worker caches: 0 ..= 12. Default 8, objects up to 2 KiB. 0: no caches. */
   cachedOrders?: number;
-  /** Objects that a worker's cache holds for each order: 1 ..= 256. Default 16. */
+  /**
+   * Objects that a worker's cache holds for each order: 1 ..= 256. Default 16. It comes to hold more
+   * where bursts need it.
+   */
   capacity?: number;
+  /**
+   * Objects that a worker's cache may come to hold for an order, where the worker keeps allocating and
+   * freeing more than it holds: `capacity` ..= 1024. Default 1024; beyond `capacity` at most 64 KiB.
+   */
+  burstCapacity?: number;
   /** Objects that move between layers at once: 1 ..= `capacity`. Default 8. */
   batch?: number;
   /**
@@ -59,12 +67,20 @@ export function settings(options: unknown): Settings {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`options is ${shown(options)}; it must be an object, or be left out`);
   }
-  const { cachedOrders, capacity, batch, transferCapacity, maxWorkers, maxChunks } =
-    FACTS.defaultConfig;
+  const {
+    cachedOrders,
+    capacity,
+    burstCapacity,
+    batch,
+    transferCapacity,
+    maxWorkers,
+    maxChunks,
+  } = FACTS.defaultConfig;
   const result: Settings = {
     maximumBytes: undefined,
     cachedOrders,
     capacity,
+    burstCapacity,
     batch,
     transferCapacity,
     maximumWorkers: maxWorkers,
@@ -83,6 +99,13 @@ export function settings(options: unknown): Settings {
   }
   check('cachedOrders', result, 0, FACTS.maxCachedOrders);
   check('capacity', result, 1, FACTS.maxCapacity);
+  check(
+    'burstCapacity',
+    result,
+    result.capacity,
+    FACTS.maxBurstCapacity,
+    ' (from the capacity on)',
+  );
   check('batch', result, 1, result.capacity, ', the capacity');
   if (result.transferCapacity !== 0) {
     check(

@@ -10,7 +10,7 @@
  * number; make one's death known (life.ts); watch others; enter the table (registry.ts); take the
  * turn (turn.ts); start the instance; note its stack in the table; end the turn. Then seats are taken.
  */
-import { ArenaError, refused, shown, type ArenaErrorDetails } from './error.js';
+import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import type { ArenaHandle } from './handle.js';
@@ -22,9 +22,9 @@ import { nodeThreads } from './node_threads.js';
 import { DEFAULT_MAXIMUM_BYTES } from './options.js';
 import { reapAgent, type Reaped } from './reap.js';
 import { Registry, type AgentRecord } from './registry.js';
+import { isSameMemory } from './same_memory.js';
 import { Statics } from './statics.js';
 import { endTurn, recoverTurn, takeTurn, tryTurn } from './turn.js';
-import { covering, refresh } from './view.js';
 import { LockWatch } from './watch_locks.js';
 import { ThreadWatch } from './watch_threads.js';
 
@@ -54,7 +54,8 @@ export interface Identity {
   readonly watch: ThreadWatch | LockWatch | undefined;
 }
 
-interface OwnRealm extends Realm {
+/** @internal */
+export interface OwnRealm extends Realm {
   readonly statics: Statics;
   readonly registry: Registry;
   /** Whether its instance is the memory's first, which has its stack in static memory. */
@@ -124,12 +125,12 @@ export async function realmOf(handle: ArenaHandle): Promise<Realm> {
 }
 
 /** Takes a seat, on an instance that is started. @internal */
-export async function enter(name: string, attach: () => Seat): Promise<Seat> {
+export async function enter(attach: () => Seat): Promise<Seat> {
   const realm = current();
   realm.uses += 1;
   try {
     await ensureStarted(realm);
-    const taken = call(name, attach);
+    const taken = attach();
     realm.seats.add(taken.seat);
     return taken;
   } catch (error) {
@@ -143,64 +144,6 @@ export function leave(seat: number): void {
   const realm = current();
   realm.seats.delete(seat);
   release(realm);
-}
-
-/** A call of the module that throws what it refuses. @internal */
-export function call<T>(name: string, make: () => T): T {
-  for (let started; ;) {
-    try {
-      return make();
-    } catch (refusal) {
-      started ??= now();
-      if (!sleepIfBusy(refusal, started)) {
-        throw refused(name, refusal);
-      }
-    }
-  }
-}
-
-/** The address that an integer call returns, which is not 0; or throws why that was refused. @internal */
-export function patiently(name: string, details: ArenaErrorDetails, make: () => number): number {
-  for (let started; ;) {
-    const address = make();
-    if (address !== 0) {
-      return address;
-    }
-    refresh(current().memory);
-    const refusal: unknown = glue.take_refusal();
-    started ??= now();
-    if (!sleepIfBusy(refusal, started)) {
-      throw refused(name, refusal, details);
-    }
-  }
-}
-
-/** The error for an integer call that was refused. @internal */
-export function lastRefusal(name: string, details: ArenaErrorDetails): unknown {
-  refresh(current().memory);
-  return refused(name, glue.take_refusal(), details);
-}
-
-/** Milliseconds that an agent tries to get into a busy heap which may block, but must not wait. */
-const PATIENCE = 1000;
-
-/**
- * After a refusal: whether the call may be tried again, after a moment's sleep. That is for an agent
- * which may block and yet waits for no lock ({@link watches}): it is to be patient, up to a bound.
- */
-function sleepIfBusy(refusal: unknown, started: number): boolean {
-  const { statics, mayBlock, mayWait } = current();
-  const isBusy = (refusal as { code?: unknown } | null | undefined)?.code === 'Busy';
-  if (!isBusy || !mayBlock || mayWait || now() - started > PATIENCE) {
-    return false;
-  }
-  statics.sleep(1);
-  return true;
-}
-
-/** Milliseconds since some moment. A worklet has no clock, and does not sleep either. */
-function now(): number {
-  return 'performance' in globalThis ? performance.now() : 0;
 }
 
 /** Who this realm is, once it has attached. @internal */
@@ -230,7 +173,7 @@ export function reapDead(agent: number): Promise<Map<number, Reaped>> {
 }
 
 async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reaped>> {
-  const { statics, registry } = realm;
+  const { memory, statics, registry } = realm;
   const { agent, news } = realm.identity!;
   if (!realm.started) {
     // Its turn may be what keeps this realm from starting.
@@ -240,13 +183,14 @@ async function reapOnce(realm: OwnRealm, dead: number): Promise<Map<number, Reap
   try {
     await ensureStarted(realm);
     const instance = realm.instance!;
-    return await reapAgent({ agent, instance, statics, registry, news }, dead);
+    return await reapAgent({ agent, memory, instance, statics, registry, news }, dead);
   } finally {
     release(realm);
   }
 }
 
-function current(): OwnRealm {
+/** This realm's own. @internal */
+export function current(): OwnRealm {
   if (own === undefined) {
     throw new ArenaError(
       'CannotLoad',
@@ -429,27 +373,4 @@ function endInstance(realm: OwnRealm, agent: number): void {
   if (isUnused) {
     registry.release({ index: record, agent });
   }
-}
-
-/**
- * Whether two objects are the same memory: a clone is another object. What is written through one
- * is read through the other, more than once because another agent may be asking the same.
- */
-function isSameMemory(mine: WebAssembly.Memory, other: WebAssembly.Memory): boolean {
-  if (mine === other) {
-    return true;
-  }
-  const address = FACTS.identityWord;
-  const [write, read] = [mine, other].map((memory) => {
-    const buffer = covering(memory, address + 4);
-    return buffer && new Uint32Array(buffer, address, 1);
-  });
-  for (let attempt = 0; attempt < 8 && write !== undefined && read !== undefined; attempt += 1) {
-    const nonce = Math.floor(Math.random() * 2 ** 32);
-    Atomics.store(write, 0, nonce);
-    if (Atomics.load(read, 0) === nonce) {
-      return true;
-    }
-  }
-  return false;
 }

@@ -9,6 +9,8 @@
  * Nobody waits for a lock here, since it may be that of yet another agent that has ended: a heap that
  * stays busy is tried again by a timer.
  */
+import { readFigures } from './answer.js';
+import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
 import { freeStack, type Instance } from './instance.js';
 import type { News } from './news.js';
@@ -41,15 +43,7 @@ export interface ReapReport extends Reaped {
 }
 
 /** Nothing was left. @internal */
-export const NOTHING: Readonly<Reaped> = {
-  slots: 0,
-  objects: 0,
-  bytes: 0,
-  recoveredHeap: false,
-  recoveredTransfers: 0,
-  listedBlocks: 0,
-  reclaimedChunks: 0,
-};
+export const NOTHING: Readonly<Reaped> = FACTS.reaped;
 
 /** Milliseconds until a busy heap is tried again: at first, and at most. */
 const RETRY = { first: 1, most: 50 };
@@ -57,6 +51,7 @@ const RETRY = { first: 1, most: 50 };
 /** Who reaps, on what. @internal */
 export interface Reaper {
   readonly agent: number;
+  readonly memory: WebAssembly.Memory;
   readonly instance: Instance;
   readonly statics: Statics;
   readonly registry: Registry;
@@ -65,15 +60,15 @@ export interface Reaper {
 
 /** Reaps an agent, which has ended; what it had left in each arena, by the arena's header. @internal */
 export async function reapAgent(reaper: Reaper, agent: number): Promise<Map<number, Reaped>> {
-  const { statics, registry, news, instance } = reaper;
+  const { memory, statics, registry, news, instance } = reaper;
   const found = new Map<number, Reaped>();
   // The module's own heap first: what the rest allocates comes from there.
   for (let number = 0, header; (header = glue.heap_header(number)) !== 0; number += 1) {
-    await reapArena(header, agent);
+    await reapArena(memory, header, agent);
   }
   // An arena that is made meanwhile comes first and moves the others by one: none is passed over.
   for (let index = 0, header; (header = glue.arena_header(index)) !== 0; index += 1) {
-    const reaped = await reapArena(header, agent);
+    const reaped = await reapArena(memory, header, agent);
     if (reaped.slots > 0 || reaped.recoveredHeap || reaped.recoveredTransfers > 0) {
       found.set(header, reaped);
       news.tell(header, { agent, ...reaped });
@@ -91,10 +86,14 @@ export async function reapAgent(reaper: Reaper, agent: number): Promise<Map<numb
   return found;
 }
 
-async function reapArena(header: number, agent: number): Promise<Reaped> {
+async function reapArena(
+  memory: WebAssembly.Memory,
+  header: number,
+  agent: number,
+): Promise<Reaped> {
   for (let delay = RETRY.first; !glue.reap_agent(header, agent, false);) {
     await pause(delay);
     delay = Math.min(delay * 2, RETRY.most);
   }
-  return glue.take_reaped() as Reaped;
+  return readFigures(memory, FACTS.reaped);
 }

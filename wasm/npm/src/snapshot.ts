@@ -37,8 +37,10 @@ export interface WorkerSnapshot {
   slot: number;
   /** Whether a worker sits there. */
   attached: boolean;
-  /** Objects in the cache, for each cached order: 0 ..= capacity. */
+  /** Objects in the cache, for each cached order: 0 ..= its capacity. */
   fill: number[];
+  /** Objects that the cache holds at most, for each cached order: more than at first after bursts. */
+  capacity: number[];
   /** Allocations that the cache served, for each cached order. */
   allocations: number[];
   /** Frees that the cache took, for each cached order. */
@@ -71,6 +73,7 @@ export interface TransferSnapshot {
 export interface ConfigSnapshot {
   cachedOrders: number;
   capacity: number;
+  burstCapacity: number;
   batch: number;
   transferCapacity: number;
   maximumWorkers: number;
@@ -154,6 +157,7 @@ function emptySnapshot(): Snapshot {
     config: {
       cachedOrders: 0,
       capacity: 0,
+      burstCapacity: 0,
       batch: 0,
       transferCapacity: 0,
       maximumWorkers: 0,
@@ -174,6 +178,7 @@ function emptyWorker(slot: number): WorkerSnapshot {
     slot,
     attached: false,
     fill: [],
+    capacity: [],
     allocations: [],
     frees: [],
     refillsFromTransfer: 0,
@@ -193,6 +198,7 @@ function readConfig(header: Region, config: ConfigSnapshot): void {
   config.transferCapacity = setting(3);
   config.maximumWorkers = setting(4);
   config.maximumChunks = setting(5);
+  config.burstCapacity = setting(8);
 }
 
 function readHeap(header: Region, heap: HeapSnapshot): void {
@@ -260,7 +266,7 @@ export function readHuge(kinds: Uint8Array, huge: HugeSnapshot[]): void {
 
 function readWorker(
   region: Region,
-  { cachedOrders, capacity }: ConfigSnapshot,
+  { cachedOrders }: ConfigSnapshot,
   worker: WorkerSnapshot,
 ): void {
   worker.attached = region.word(layout.slotAttached) !== 0;
@@ -271,6 +277,7 @@ function readWorker(
   worker.direct = 0;
   worker.hits = 0;
   worker.fill.length = cachedOrders;
+  worker.capacity.length = cachedOrders;
   worker.allocations.length = cachedOrders;
   worker.frees.length = cachedOrders;
   for (let order = 0; order < layout.orders; order += 1) {
@@ -288,8 +295,12 @@ function readWorker(
       continue;
     }
     const lifo = layout.slotLifos + order * layout.lifoBytes;
-    const used = region.word(lifo + layout.lifoTop) - region.word(lifo + layout.lifoBase);
-    const fill = Math.min(Math.max(used / layout.lifoEntryBytes, 0), capacity);
+    const base = region.word(lifo + layout.lifoBase);
+    const objects = (end: number) =>
+      Math.max((region.word(lifo + end) - base) / layout.lifoEntryBytes, 0);
+    const capacity = objects(layout.lifoLimit);
+    const fill = Math.min(objects(layout.lifoTop), capacity);
+    worker.capacity[order] = capacity;
     const pops = region.long(lifo + layout.lifoPops);
     // What went in is what is there and what left, less what came in batches.
     const pushes =

@@ -6,12 +6,16 @@ import { Arena, ArenaError, BlockState, blockOrder, blockState } from 'warena';
 import type {
   ArenaErrorCode,
   ArenaHandle,
+  ArenaObject,
   ArenaOptions,
   BulkRefusal,
   BlockStateNumber,
   ChunkSnapshot,
   HugeSnapshot,
+  NodeWorker,
   OrderStats,
+  ReapReport,
+  Reaped,
   Snapshot,
   Stats,
   Verification,
@@ -79,6 +83,25 @@ export async function calls(): Promise<void> {
   // @ts-expect-error: read only
   arena.slot = 1;
   arena.detach();
+}
+
+export async function deaths(arena: Arena, worker: NodeWorker): Promise<number> {
+  arena.watch(worker);
+  // @ts-expect-error: a thread has a number, and says when it ends
+  arena.watch({});
+  const end: () => void = arena.on('reap', ({ agent, slots }: ReapReport) => void (agent + slots));
+  // @ts-expect-error: there is no such event
+  arena.on('alloc', end);
+  const found: Reaped = await arena.reap(3);
+  const answer: () => void = await arena.vouch(4);
+  answer();
+  end();
+  let bytes = found.bytes;
+  for (const object of arena.objects()) {
+    same<typeof object, ArenaObject>(true);
+    bytes += object.bytes;
+  }
+  return bytes;
 }
 
 export function snapshots(arena: Arena, earlier: Snapshot): number {

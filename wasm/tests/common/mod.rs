@@ -1,8 +1,8 @@
 //! What holds in every host: one agent, the core on linear memory, and the bindings around it.
 
-use js_sys::{Reflect, Uint32Array};
 use warena::{AllocError, Arena, Config, Context, FreeError, MAX_BLOCK_BYTES, WasmMemory};
-use wasm_bindgen::JsValue;
+use warena_wasm::refusal::{Code, take_refusal};
+use warena_wasm::{answer, arena, bulk, object};
 
 /// Objects of every size come back, through refills and spills, and the arena is in order.
 pub fn allocates_and_frees(context: Context) {
@@ -95,18 +95,33 @@ pub fn reentry_is_deferred(context: Context) {
     assert_eq!(arena.verify().unwrap().allocated_objects, 0);
 }
 
-fn text(object: &JsValue, key: &str) -> Option<String> {
-    Reflect::get(object, &key.into()).unwrap().as_string()
+/// The sentence that the bindings left.
+fn text() -> String {
+    let (address, length) = (answer::text_address(), answer::text_length());
+    // SAFETY: this agent's own bytes, which are written by its next call only.
+    let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, length as usize) };
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A figure that the bindings left.
+fn figure(index: usize) -> f64 {
+    // SAFETY: as in `text`.
+    unsafe { *(answer::figures_address() as *const f64).add(index) }
+}
+
+/// Whether the last call was refused with this code, and these words in its message.
+fn refused(code: Code, words: &str) -> bool {
+    take_refusal() == code as u32 + 1 && text().contains(words)
 }
 
 /// The bindings answer with integers, and say afterwards why they refused.
 pub fn bindings_refuse_by_name(may_wait: bool) {
-    use warena_wasm::{arena, bulk, object, refusal::take_refusal};
     let config = Config::DEFAULT;
     let create = |capacity| {
         arena::create(
             config.cached_orders,
             capacity,
+            config.burst_capacity,
             config.batch,
             config.transfer_capacity,
             config.max_workers,
@@ -114,47 +129,59 @@ pub fn bindings_refuse_by_name(may_wait: bool) {
             may_wait,
         )
     };
-    let refused = create(0).unwrap_err();
-    assert_eq!(text(&refused, "code").as_deref(), Some("InvalidOption"));
-    let header = create(config.capacity).unwrap();
+    assert_eq!(create(0), 0);
+    assert!(refused(Code::InvalidOption, "capacity"));
+    let header = create(config.capacity);
     // SAFETY: the header was just made, and the seat is this agent's until it is given up.
     unsafe {
-        let refused = arena::attach(header + 64, may_wait).unwrap_err();
-        assert_eq!(text(&refused, "code").as_deref(), Some("InvalidHandle"));
-        let seat = arena::attach(header, may_wait).unwrap();
+        assert_eq!(arena::attach(header + 64, may_wait), 0);
+        assert!(refused(Code::InvalidHandle, "no arena"));
+        let seat = arena::attach(header, may_wait);
         assert_eq!(arena::slot_number(seat), 0);
         let pointer = object::alloc(seat, 100);
         assert!(pointer != 0 && pointer.is_multiple_of(128));
-        assert!(take_refusal().is_undefined());
+        assert_eq!(take_refusal(), 0);
         assert!(object::free(seat, pointer));
         assert!(!object::free(seat, pointer));
-        let refused = take_refusal();
-        assert_eq!(text(&refused, "code").as_deref(), Some("DoubleFree"));
-        assert!(text(&refused, "message").is_some_and(|message| message.contains("double free")));
-        assert!(take_refusal().is_undefined());
+        assert!(refused(Code::DoubleFree, "double free"));
+        assert_eq!(take_refusal(), 0);
         assert_eq!(object::alloc(seat, 0), 0);
-        assert_eq!(
-            text(&take_refusal(), "code").as_deref(),
-            Some("InvalidSize")
-        );
+        assert!(refused(Code::InvalidSize, "at least 1 byte"));
         assert_eq!(object::alloc_aligned(seat, 100, 3), 0);
-        assert_eq!(
-            text(&take_refusal(), "code").as_deref(),
-            Some("BadAlignment")
-        );
+        assert!(refused(Code::BadAlignment, "power of two"));
+        frees_in_bulk(seat);
+        assert!(arena::stats(header));
+        assert_eq!(figure(0), 1.0, "chunks, the first figure");
+        assert!(arena::verify(header, may_wait));
+        assert_eq!(figure(0), 1.0);
+        assert_eq!(arena::grow(header, 2, may_wait), 3);
+        assert!(arena::detach(seat));
+        assert!(!arena::stats(header + 64));
+        assert!(refused(Code::InvalidHandle, "no arena"));
+        assert!(figure(0).is_nan(), "that is about no pointer");
+    }
+}
+
+/// Bulk calls pass pointers in the agent's own memory, and refusals by their numbers.
+///
+/// # Safety
+///
+/// The seat is this agent's.
+unsafe fn frees_in_bulk(seat: u32) {
+    // SAFETY: the caller's promise, and memory that is this agent's own.
+    unsafe {
         let first = bulk::alloc_bulk(seat, 100, 4);
         assert_eq!(bulk::alloc_bulk(seat, 16, 16), 0);
-        assert_eq!(text(&take_refusal(), "code").as_deref(), Some("TooLarge"));
-        let objects: Vec<_> = (0..16).map(|index| first + index * 128).collect();
-        let refused = bulk::free_bulk(seat, &Uint32Array::from(&objects[..]));
-        assert_eq!(refused.length(), 0);
-        let refused = bulk::free_bulk(seat, &Uint32Array::from(&objects[15..]));
-        let index = Reflect::get(&refused.get(0), &"index".into()).unwrap();
-        assert_eq!(index.as_f64(), Some(0.0));
-        let stats = arena::stats(header).unwrap();
-        let owned = Reflect::get(&stats, &"ownedBytes".into()).unwrap();
-        assert_eq!(owned.as_f64(), Some(1_048_576.0), "a number, not a bigint");
-        arena::verify(header, may_wait).unwrap();
-        arena::detach(seat).unwrap();
+        assert!(refused(Code::TooLarge, "larger"));
+        let passed = answer::pointers_address() as *mut u32;
+        (0..16).for_each(|index| passed.add(index).write(first + index as u32 * 128));
+        assert_eq!(bulk::free_bulk(seat, 16), 0);
+        assert_eq!(*passed.add(15), 0);
+        passed.write(first);
+        passed.add(1).write(0);
+        assert_eq!(bulk::free_bulk(seat, 2), 1);
+        bulk::explain_free(*passed);
+        assert!(refused(Code::NotAllocated, "freed already"));
+        assert_eq!(*passed.add(1), 0);
     }
 }

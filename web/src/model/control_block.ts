@@ -6,8 +6,10 @@
  * ```
  *   word 0        command: 0 stop, 1 run          written by the page
  *   word 1        pace, operations a second       written by the page
+ *   word 2        workers that were ended since
+ *                 all got their work              written by the page
  *   word 16·(w+1) the words of worker w, a cache line apart, written by worker w
- *                 (only the bell is rung by others)
+ *                 (only the bell is rung by others, and the page says who is gone)
  * ```
  *
  * Counters are 32 bits wide and wrap.
@@ -15,6 +17,7 @@
 
 const COMMAND = 0;
 const PACE = 1;
+const DEATHS = 2;
 const LINE = 16;
 
 const STOP = 0;
@@ -26,6 +29,7 @@ const CYCLES = 2;
 const VIOLATIONS = 3;
 const OUT_OF_MEMORY = 4;
 const BELL = 5;
+const GONE = 6;
 
 /** What a worker has done since it was made. */
 export interface Tally {
@@ -78,6 +82,33 @@ export class ControlBlock {
   set pace(operationsPerSecond: number) {
     Atomics.store(this.#words, PACE, operationsPerSecond);
     this.#wakeAll();
+  }
+
+  /** Says that `worker` was ended, so that nobody waits for it any more. */
+  leaveOut(worker: number): void {
+    Atomics.store(this.#words, line(worker) + GONE, 1);
+    Atomics.add(this.#words, DEATHS, 1);
+    this.#wakeAll();
+  }
+
+  /** Says that there is a `worker` again. */
+  takeIn(worker: number): void {
+    Atomics.store(this.#words, line(worker) + GONE, 0);
+  }
+
+  /** Says that all have got new work, made for all of them. */
+  startAnew(): void {
+    Atomics.store(this.#words, DEATHS, 0);
+  }
+
+  /** Whether `worker` was ended and nobody is in its place. */
+  isGone(worker: number): boolean {
+    return Atomics.load(this.#words, line(worker) + GONE) !== 0;
+  }
+
+  /** Whether somebody was ended in the midst of the work, replaced or not. */
+  get brokenUp(): boolean {
+    return Atomics.load(this.#words, DEATHS) !== 0;
   }
 
   /** Worker only: sleeps for at most `milliseconds`; the page's next command or pace ends it. */

@@ -42,6 +42,7 @@ export const DEFAULTS: Settings = {
     maximumBytes: 256 * 2 ** 20,
     cachedOrders: 8,
     capacity: 16,
+    burstCapacity: 1024,
     batch: 8,
     transferCapacity: 64,
   },
@@ -53,9 +54,21 @@ type Layers = Omit<Settings['arena'], 'maximumBytes'>;
 
 /** The allocator as it is meant, and the two ablations that it is measured against. */
 export const PRESETS: Record<PresetName, Layers> = {
-  full: { cachedOrders: 8, capacity: 16, batch: 8, transferCapacity: 64 },
-  'spill-only': { cachedOrders: 8, capacity: 16, batch: 8, transferCapacity: 0 },
-  'no-caches': { cachedOrders: 0, capacity: 16, batch: 8, transferCapacity: 0 },
+  full: { cachedOrders: 8, capacity: 16, burstCapacity: 1024, batch: 8, transferCapacity: 64 },
+  'spill-only': {
+    cachedOrders: 8,
+    capacity: 16,
+    burstCapacity: 1024,
+    batch: 8,
+    transferCapacity: 0,
+  },
+  'no-caches': {
+    cachedOrders: 0,
+    capacity: 16,
+    burstCapacity: 1024,
+    batch: 8,
+    transferCapacity: 0,
+  },
 };
 
 /** The preset that `arena` is, if it is one. */

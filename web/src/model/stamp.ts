@@ -6,6 +6,7 @@
  * The stamp is two words at the object's head, and again, swapped, at its tail where the object is
  * long enough for both. An object shorter than a stamp carries one byte of it in every byte.
  */
+import { addressLabel, bytesLabel } from './order.ts';
 
 const STAMP_BYTES = 8;
 const MARK = 0x5741_0000;
@@ -17,6 +18,17 @@ export interface Violation {
   place: 'head' | 'tail';
   expected: [owner: number, sequence: number];
   found: [owner: number, sequence: number];
+}
+
+/** A violation in words. */
+export function violationText({ pointer, bytes, place, expected, found }: Violation): string {
+  const [owner, sequence] = found;
+  const [rightOwner, rightSequence] = expected;
+  return (
+    `the object of ${bytesLabel(bytes)} at ${addressLabel(pointer)} ` +
+    `carries the stamp (${owner}, ${sequence}) at its ${place}, ` +
+    `not that of worker ${rightOwner}, sequence ${rightSequence}`
+  );
 }
 
 /** Writes and checks stamps in one memory, through views that follow its growth. */

@@ -1,9 +1,10 @@
 /**
  * All that the page shows, without anything of the DOM: the views read it, the laboratory writes it.
  */
-import type { Snapshot } from 'warena';
+import type { ArenaObject, Snapshot } from 'warena';
 import { ChunkWatch } from './chunk_watch.ts';
 import type { Tally } from './control_block.ts';
+import type { Death } from './death.ts';
 import type { ErrorReport } from './error_report.ts';
 import { Meter } from './meter.ts';
 import { DEFAULTS, type Settings } from './settings.ts';
@@ -23,11 +24,27 @@ export type Phase =
   /** There is no arena; the error says why. */
   | 'failed';
 
+/** The phases in which a worker can be killed, or another one started in its place. */
+export const AT_WORK: readonly Phase[] = ['idle', 'running', 'stopping'];
+
+/** Whether there is a worker. */
+export type Life =
+  | 'living'
+  /** It was terminated, and the arena has not taken in yet what it left. */
+  | 'killed'
+  /** All is taken in, and another one can be started in its place. */
+  | 'reaped'
+  /** Another one is being started. */
+  | 'joining';
+
 /** One worker as the page shows it. */
 export interface WorkerReading {
   number: number;
   /** Its slot in the arena. */
   slot: number;
+  life: Life;
+  /** How the last one in this place ended, if one did. */
+  death: Death | undefined;
   tally: Tally;
   /** Allocations and frees a second. */
   operations: Meter;
@@ -53,6 +70,12 @@ export interface State {
   /** Frames a second that the page draws. */
   framesPerSecond: number;
   notices: Notice[];
+  /** How workers of this arena ended, the newest first. */
+  deaths: Death[];
+  /** Objects that killed workers were just allocating or freeing, so that nobody had noted them. */
+  caught: ArenaObject[];
+  /** Stamps that were wrong when the page freed what a killed worker had left. */
+  violationsInLeft: number;
 }
 
 /** The state before anything has happened. */
@@ -68,6 +91,9 @@ export function initialState(): State {
     merges: new Meter(),
     framesPerSecond: 0,
     notices: [],
+    deaths: [],
+    caught: [],
+    violationsInLeft: 0,
   };
 }
 
@@ -82,12 +108,6 @@ export function totals(workers: readonly WorkerReading[]): Tally {
     sum.outOfMemory += tally.outOfMemory;
   }
   return sum;
-}
-
-/** Objects that all workers together have allocated and not freed; their counters are 32 bits wide. */
-export function objectsHeld(workers: readonly WorkerReading[]): number {
-  const { allocations, frees } = totals(workers);
-  return (allocations - frees) >>> 0;
 }
 
 /** A notice for an error. */

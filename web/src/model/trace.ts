@@ -8,8 +8,9 @@
  *
  * Ids that are used again would tie threads together that never touched the same object, so a
  * program gives every object a number of its own. An operation then is: take over the object
- * `source`, and make the object `target`; either may be missing. With both it is a realloc. Where threads are spread over workers, a worker that needs an object which another has
- * not made yet waits for it. That cannot deadlock: the operation that comes first in the recording,
+ * `source`, and make the object `target`; either may be missing. With both it is a realloc. Every
+ * object is taken over once. Where threads are spread over workers, a worker that needs an object
+ * which another has not made yet waits for it. That cannot deadlock: the operation that comes first in the recording,
  * of all that are outstanding, never waits for a later one.
  */
 
@@ -38,6 +39,11 @@ const ALIGNED = 4;
 /** Stands for "no object" in `source` and `target`. */
 export const NONE = 0xffff_ffff;
 
+/** The entry in the table of pointers of an object that could not be allocated: no pointer's value. */
+export const ABSENT = -1;
+/** The entry of an object that is not made yet, or taken over. */
+export const EMPTY = 0;
+
 /** What one worker replays, over and over; all arrays are shared memory, so that none is copied. */
 export interface Program {
   /** Of each operation: the object that it takes over, or `NONE`. */
@@ -52,7 +58,10 @@ export interface Program {
   zeroed: Uint8Array;
   /** Of each object: the worker that makes it. */
   maker: Uint8Array;
-  /** Of each object: its pointer while it lives, else 0. Shared by all workers, or one's own. */
+  /**
+   * Of each object: its pointer while it lives, else `EMPTY` or `ABSENT`. Shared by all workers, or
+   * one's own.
+   */
   pointers: Int32Array;
 }
 

@@ -1,6 +1,7 @@
 /** Turns the settings into the work of each producer. */
 import type { Work } from '../workers/protocol.ts';
 import { Exchange } from './exchange.ts';
+import { ObjectList } from './object_list.ts';
 import type { Settings } from './settings.ts';
 import { compileTrace, type Trace } from './trace.ts';
 import type { TraceName } from './trace_catalogue.ts';
@@ -14,9 +15,14 @@ export async function divideWork(
   const bytes = size === 'mixed' ? undefined : size;
   switch (workload) {
     case 'malloc-free':
-      return Array.from({ length: workers }, () => ({ kind: workload, objects, bytes }));
+      return Array.from({ length: workers }, () => ({
+        kind: workload,
+        objects,
+        bytes,
+        held: ObjectList.makeRoom(objects),
+      }));
     case 'malloc-xfree': {
-      const exchange = Exchange.create(workers, objects).buffer;
+      const exchange = Exchange.makeRoom(workers, objects);
       return Array.from({ length: workers }, () => ({
         kind: workload,
         objects,

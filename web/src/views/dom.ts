@@ -37,6 +37,20 @@ export function setAttribute(element: Element, name: string, value: string): voi
   }
 }
 
+/**
+ * A button for the action `name`, by which it can be found. While it is marked as of no use now, it
+ * stays focusable and does nothing.
+ */
+export function actionButton(name: string, text: string, press: () => void): HTMLButtonElement {
+  const button = make('button', { type: 'button', class: 'small', 'data-action': name }, text);
+  button.addEventListener('click', () => {
+    if (button.getAttribute('aria-disabled') !== 'true') {
+      press();
+    }
+  });
+  return button;
+}
+
 const compact = new Intl.NumberFormat('en', {
   notation: 'compact',
   minimumSignificantDigits: 3,

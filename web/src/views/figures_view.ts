@@ -58,8 +58,10 @@ export class FiguresView {
     this.#heap = new CounterList(heap, HEAP_COUNTERS);
   }
 
-  update({ operations, splits, merges, workers, snapshot, framesPerSecond }: State): void {
-    const { violations, outOfMemory } = totals(workers);
+  update(state: State): void {
+    const { operations, splits, merges, snapshot, framesPerSecond } = state;
+    const { violations: inWorkers, outOfMemory } = totals(state.workers);
+    const violations = inWorkers + state.violationsInLeft;
     this.#operations.update(countLabel(operations.rate), operations.rate);
     this.#sparkline.update(operations);
     this.#violations.update(countLabel(violations), violations);

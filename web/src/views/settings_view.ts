@@ -14,7 +14,13 @@ import {
 import { TRACES, type TraceName } from '../model/trace_catalogue.ts';
 import { byId, make, setText } from './dom.ts';
 
-const KNOBS = ['cachedOrders', 'capacity', 'batch', 'transferCapacity'] as const;
+const KNOBS = [
+  'cachedOrders',
+  'capacity',
+  'burstCapacity',
+  'batch',
+  'transferCapacity',
+] as const;
 
 export class SettingsView {
   readonly #form = byId('settings', HTMLFormElement);
@@ -57,7 +63,10 @@ export class SettingsView {
   }
 
   /** What the package would refuse is said at the field that is wrong, before anything is stopped. */
-  #checkLayers({ capacity, batch, transferCapacity }: Settings['arena']): void {
+  #checkLayers({ capacity, burstCapacity, batch, transferCapacity }: Settings['arena']): void {
+    byId('burstCapacity', HTMLInputElement).setCustomValidity(
+      burstCapacity < capacity ? `A cache never holds less than at first: at least ${capacity}.` : '',
+    );
     byId('batch', HTMLInputElement).setCustomValidity(
       batch > capacity ? `A batch comes from one cache: at most ${capacity}.` : '',
     );
@@ -130,6 +139,7 @@ export class SettingsView {
         maximumBytes: Number(this.#maximumBytes.value),
         cachedOrders: knob('cachedOrders'),
         capacity: knob('capacity'),
+        burstCapacity: knob('burstCapacity'),
         batch: knob('batch'),
         transferCapacity: knob('transferCapacity'),
       },

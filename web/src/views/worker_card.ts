@@ -1,9 +1,13 @@
-/** A worker's card: its speed, the fill of its cache by order, and what its cache did. */
+/**
+ * A worker's card: its speed, the fill of its cache by order, and what its cache did; or how it ended.
+ * Both take the same room, so that nothing moves when a worker is killed.
+ */
 import type { Snapshot, WorkerSnapshot } from 'warena';
 import { bytesLabel, orderBytes, shortLabel } from '../model/order.ts';
 import type { WorkerReading } from '../model/state.ts';
 import { CounterList } from './counter_list.ts';
-import { countLabel, make, setAttribute, setText, shareLabel } from './dom.ts';
+import { DeathNote, type DeathActions } from './death_note.ts';
+import { actionButton, countLabel, make, setAttribute, setText, shareLabel } from './dom.ts';
 import { MeterBar } from './meter_bar.ts';
 import { SparklineView } from './sparkline_view.ts';
 
@@ -18,6 +22,11 @@ const COUNTERS = [
   { key: 'cycles', name: 'Cycles' },
 ];
 
+/** What can be done with a worker. */
+export interface WorkerActions extends DeathActions {
+  kill: (worker: WorkerReading) => void;
+}
+
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
 export class WorkerCard {
@@ -26,9 +35,18 @@ export class WorkerCard {
   readonly #sparkline = new SparklineView();
   readonly #bars: { bar: MeterBar; value: HTMLElement }[];
   readonly #counters: CounterList;
+  readonly #slot = make('small');
+  readonly #kill: HTMLButtonElement;
+  readonly #living: HTMLElement;
+  readonly #death: DeathNote;
 
   /** `colours` are the CSS colours of the cached orders. */
-  constructor({ number, slot }: WorkerReading, colours: readonly string[]) {
+  constructor(worker: WorkerReading, colours: readonly string[], actions: WorkerActions) {
+    const { number } = worker;
+    this.#kill = actionButton('kill', 'Kill', () => actions.kill(worker));
+    setAttribute(this.#kill, 'aria-label', `Kill worker ${number}`);
+    setAttribute(this.#kill, 'title', 'Terminates this worker at whatever instruction it is');
+    this.#death = new DeathNote(worker, actions);
     const list = make('dl', { class: 'counters' });
     this.#counters = new CounterList(list, COUNTERS);
     this.#bars = colours.map((colour, order) => ({
@@ -46,26 +64,36 @@ export class WorkerCard {
       columns.length > 0
         ? make('div', { class: 'cache' }, ...columns)
         : make('p', { class: 'hint' }, 'This arena has no caches.');
+    this.#living = make('div', { class: 'living' }, cache, list);
     this.element = make(
       'article',
       { class: 'panel worker', 'data-worker': String(number), 'aria-label': `Worker ${number}` },
       make(
         'header',
         {},
-        make('h3', {}, `Worker ${number} `, make('small', {}, `slot ${slot}`)),
+        make('h3', {}, `Worker ${number} `, this.#slot),
         this.#sparkline.element,
         make('p', { class: 'rate-box' }, this.#operations, ' ', make('small', {}, 'ops/s')),
+        this.#kill,
       ),
-      cache,
-      list,
+      make('div', { class: 'life' }, this.#living, this.#death.element),
     );
   }
 
+  /** Shows whether the worker lives, and how the last one ended. */
+  updateLife({ life, slot, death }: WorkerReading, canKill: boolean, takenBefore: boolean): void {
+    setAttribute(this.element, 'data-life', life);
+    setText(this.#slot, takenBefore ? `slot ${slot} again` : `slot ${slot}`);
+    setAttribute(this.#kill, 'aria-disabled', String(life !== 'living' || !canKill));
+    setAttribute(this.#living, 'aria-hidden', String(life !== 'living'));
+    this.#death.update(life, death);
+  }
+
   /** Shows the fill of each order; cheap enough for every frame. */
-  drawCache({ fill }: WorkerSnapshot, capacity: number): void {
+  drawCache({ fill, capacity }: WorkerSnapshot): void {
     this.#bars.forEach(({ bar, value }, order) => {
       const objects = fill[order] ?? 0;
-      bar.draw(objects, capacity);
+      bar.draw(objects, capacity[order] ?? 0);
       setText(value, String(objects));
     });
   }
@@ -74,9 +102,10 @@ export class WorkerCard {
   updateFigures(
     { operations, tally }: WorkerReading,
     worker: WorkerSnapshot,
-    capacity: number,
   ): void {
-    this.#bars.forEach(({ bar }, order) => bar.describe(worker.fill[order] ?? 0, capacity));
+    this.#bars.forEach(({ bar }, order) =>
+      bar.describe(worker.fill[order] ?? 0, worker.capacity[order] ?? 0),
+    );
     const allocations = sum(worker.allocations);
     const hitRate = allocations === 0 ? 0 : worker.hits / allocations;
     setText(this.#operations, countLabel(operations.rate));

@@ -1,101 +1,30 @@
 /**
  * The crew: the page's side of the producers, one Web Worker each. Commands go to all of them at
- * once, and a command is done when every worker has answered; while they run, the control block
- * steers them.
+ * once, and a command is done when every worker has answered or was ended; while they run, the
+ * control block steers them. A worker that was ended is left out until another one is put in its place.
  */
 import type { ArenaHandle } from 'warena';
 import { ControlBlock } from '../model/control_block.ts';
-import type { ErrorReport } from '../model/error_report.ts';
-import type { Command, Reply, Request, Work } from './protocol.ts';
-
-/** What a worker may say while it goes on running. */
-export type NoteListener = (worker: number, note: Extract<Reply, { say: 'note' }>) => void;
-
-/** A command that a worker could not carry out. */
-export class WorkerFailure extends Error {
-  readonly report: ErrorReport;
-
-  constructor(worker: number, report: ErrorReport) {
-    super(report.message);
-    this.name = 'WorkerFailure';
-    this.report = { title: `Worker ${worker} · ${report.title}`, message: report.message };
-  }
-}
-
-/** One Web Worker and the requests that it has not answered yet. */
-class Member {
-  readonly #worker: Worker;
-  readonly #number: number;
-  readonly #waiting = new Map<
-    number,
-    { resolve: (slot: number) => void; reject: (failure: WorkerFailure) => void }
-  >();
-  #lastRequest = 0;
-
-  constructor(number: number, onNote: NoteListener) {
-    this.#number = number;
-    this.#worker = new Worker(new URL('./producer.ts', import.meta.url), {
-      type: 'module',
-      name: `producer ${number}`,
-    });
-    this.#worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => {
-      if (data.say === 'note') {
-        onNote(number, data);
-      } else {
-        this.#settle(data);
-      }
-    });
-    // A module that cannot be loaded, or an error outside of any request: nobody else would answer.
-    this.#worker.addEventListener('error', (event) => {
-      this.#failAll({ title: 'Error', message: event.message || 'the worker could not be loaded' });
-    });
-    this.#worker.addEventListener('messageerror', () => {
-      this.#failAll({ title: 'DataCloneError', message: 'a message could not be read' });
-    });
-  }
-
-  /** Sends a command; resolves with the worker's slot when it is done. */
-  send(command: Command): Promise<number> {
-    this.#lastRequest += 1;
-    const request: Request = { id: this.#lastRequest, command };
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(request.id, { resolve, reject });
-      this.#worker.postMessage(request);
-    });
-  }
-
-  terminate(): void {
-    this.#worker.terminate();
-    this.#failAll({ title: 'Terminated', message: 'the worker was terminated' });
-  }
-
-  #settle(reply: Extract<Reply, { id: number }>): void {
-    const waiting = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if (reply.say === 'done') {
-      waiting?.resolve(reply.slot);
-    } else {
-      waiting?.reject(new WorkerFailure(this.#number, reply.error));
-    }
-  }
-
-  #failAll(report: ErrorReport): void {
-    for (const { reject } of this.#waiting.values()) {
-      reject(new WorkerFailure(this.#number, report));
-    }
-    this.#waiting.clear();
-  }
-}
+import { heldObjects, takeObjects, type HeldObject } from '../model/held_objects.ts';
+import { Load } from './load.ts';
+import { Member, type NoteListener } from './member.ts';
+import type { Command, Work } from './protocol.ts';
 
 /** All producers of one arena. */
 export class Crew {
   readonly control: ControlBlock;
-  readonly #members: Member[];
-  /** The slot of each worker in the arena, by the worker's number; empty before `attach`. */
-  slots: number[] = [];
+  readonly #handle: ArenaHandle;
+  readonly #onNote: NoteListener;
+  /** By the worker's number; undefined where it was ended and nobody is in its place. */
+  readonly #members: (Member | undefined)[];
+  #works: readonly Work[] = [];
+  #load: Load | undefined;
 
-  constructor(workers: number, onNote: NoteListener) {
+  /** `workers` workers for the arena of a handle. */
+  constructor(workers: number, handle: ArenaHandle, onNote: NoteListener) {
     this.control = ControlBlock.create(workers);
+    this.#handle = handle;
+    this.#onNote = onNote;
     this.#members = Array.from({ length: workers }, (_, number) => new Member(number, onNote));
   }
 
@@ -103,27 +32,31 @@ export class Crew {
     return this.#members.length;
   }
 
-  /** Gives every worker its slot in the arena. */
-  async attach(handle: ArenaHandle): Promise<void> {
-    this.slots = await this.#sendAll((worker) => ({
-      do: 'attach',
-      handle,
-      control: this.control.buffer,
-      worker,
-    }));
+  /** Gives every worker its slot in the arena; which one, by the worker's number. */
+  async attach(): Promise<number[]> {
+    const slots = await this.#sendAll((worker) => this.#attachment(worker));
+    return slots.map((slot) => slot!);
   }
 
-  /** Gives worker w the work `works[w]`. */
+  /** Gives worker w the work `works[w]`. What they held must have been released. */
   async assign(works: readonly Work[]): Promise<void> {
+    this.#works = works;
+    if (this.#members.every((member) => member !== undefined)) {
+      this.control.startAnew();
+    }
     await this.#sendAll((worker) => ({ do: 'assign', work: works[worker]! }));
   }
 
   /** Runs until `stop`, or for so many cycles. The first failure stops all. */
   async run(cycles: number): Promise<void> {
+    const load = new Load(cycles, () => this.stop());
+    this.#load = load;
     this.control.run();
     try {
-      await this.#sendAll(() => ({ do: 'run', cycles }), () => this.control.stop());
+      this.#members.forEach((member) => member && load.join(member.send({ do: 'run', cycles })));
+      await load.over();
     } finally {
+      this.#load = undefined;
       this.control.stop();
     }
   }
@@ -131,9 +64,10 @@ export class Crew {
   /** Stops all workers; `run` returns soon after. */
   stop(): void {
     this.control.stop();
+    this.#load?.stop();
   }
 
-  /** Frees all that the work holds. */
+  /** Frees all that the work holds, but for that of workers that were ended. */
   async release(): Promise<void> {
     await this.#sendAll(() => ({ do: 'release' }));
   }
@@ -143,25 +77,59 @@ export class Crew {
     await this.#sendAll(() => ({ do: 'detach' }));
   }
 
-  /** Ends the workers, whatever they do. */
-  terminate(): void {
-    for (const member of this.#members) {
+  /** Ends a worker at whatever instruction it is. */
+  end(worker: number): void {
+    this.#members[worker]?.terminate();
+    this.#members[worker] = undefined;
+    this.control.leaveOut(worker);
+  }
+
+  /**
+   * Puts a new worker in the place of one that was ended and whose objects were taken over, and lets
+   * it join the run; its slot.
+   */
+  async replace(worker: number): Promise<number> {
+    const member = new Member(worker, this.#onNote);
+    try {
+      const slot = await member.send(this.#attachment(worker));
+      const work = this.#works[worker];
+      if (work !== undefined) {
+        await member.send({ do: 'assign', work });
+      }
+      this.#members[worker] = member;
+      this.control.takeIn(worker);
+      this.#load?.join(member.send({ do: 'run', cycles: this.#load.cycles }));
+      return slot!;
+    } catch (error) {
       member.terminate();
+      throw error;
     }
   }
 
+  /** The objects that all workers hold, for a moment when nobody runs. */
+  heldObjects(): HeldObject[] {
+    return this.#works.flatMap((work, worker) => heldObjects(work, worker));
+  }
+
+  /** Takes over the objects that a worker held which has ended. */
+  takeObjects(worker: number): HeldObject[] {
+    const work = this.#works[worker];
+    return work === undefined ? [] : takeObjects(work, worker);
+  }
+
+  /** Ends the workers, whatever they do. */
+  terminate(): void {
+    this.#members.forEach((member) => member?.terminate());
+  }
+
+  #attachment(worker: number): Command {
+    return { do: 'attach', handle: this.#handle, control: this.control.buffer, worker };
+  }
+
   /** Sends a command to each and waits for all of them, also when one fails. */
-  async #sendAll(
-    command: (worker: number) => Command,
-    onFailure: () => void = () => undefined,
-  ): Promise<number[]> {
+  async #sendAll(command: (worker: number) => Command): Promise<(number | undefined)[]> {
     const replies = await Promise.allSettled(
-      this.#members.map((member, worker) =>
-        member.send(command(worker)).catch((failure: unknown) => {
-          onFailure();
-          throw failure;
-        }),
-      ),
+      this.#members.map((member, worker) => member?.send(command(worker))),
     );
     return replies.map((reply) => {
       if (reply.status === 'rejected') {

@@ -1,5 +1,5 @@
 /** `malloc-free`: each cycle allocates K objects, then frees them all. Nobody shares anything. */
-import { ObjectList } from '../model/object_list.ts';
+import type { ObjectList } from '../model/object_list.ts';
 import type { Ground, Workload } from './workload.ts';
 
 export class MallocFree implements Workload {
@@ -9,15 +9,14 @@ export class MallocFree implements Workload {
   readonly #held: ObjectList;
   /** Allocations tried in this cycle. */
   #tried = 0;
-  /** Objects of `#held` that are freed already. */
-  #freed = 0;
   #sequence = 0;
 
-  constructor(ground: Ground, objects: number, nextSize: () => number) {
+  /** `held` is an empty list for `objects` objects. */
+  constructor(ground: Ground, objects: number, nextSize: () => number, held: ObjectList) {
     this.#ground = ground;
     this.#objects = objects;
     this.#nextSize = nextSize;
-    this.#held = new ObjectList(objects);
+    this.#held = held;
   }
 
   cycle(): boolean {
@@ -28,7 +27,7 @@ export class MallocFree implements Workload {
         return false;
       }
     }
-    while (this.#freed < this.#held.length) {
+    while (this.#held.freed < this.#held.length) {
       this.#freeNext();
       if (!pacer.spend()) {
         return false;
@@ -39,7 +38,7 @@ export class MallocFree implements Workload {
   }
 
   release(): void {
-    while (this.#freed < this.#held.length) {
+    while (this.#held.freed < this.#held.length) {
       this.#freeNext();
     }
     this.#startOver();
@@ -57,14 +56,11 @@ export class MallocFree implements Workload {
 
   #freeNext(): void {
     const { arena } = this.#ground;
-    const index = this.#freed++;
-    const held = this.#held;
-    arena.free(held.pointer(index), held.bytes(index), arena.worker, held.sequence(index));
+    arena.freeNext(this.#held, arena.worker);
   }
 
   #startOver(): void {
     this.#held.clear();
     this.#tried = 0;
-    this.#freed = 0;
   }
 }

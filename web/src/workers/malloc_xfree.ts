@@ -1,31 +1,26 @@
 /**
  * `malloc-xfree`: each cycle allocates K objects, leaves them for the next worker, takes the list
- * that the worker before left behind, and frees that. So every object is freed by another worker.
+ * that the worker before left behind, and frees that. So every object is freed by another worker,
+ * unless that one has ended: then nobody waits for it, and a worker frees its own.
  */
 import type { Exchange } from '../model/exchange.ts';
-import { ObjectList } from '../model/object_list.ts';
+import type { ObjectList } from '../model/object_list.ts';
 import type { Ground, Workload } from './workload.ts';
 
 export class MallocXfree implements Workload {
   readonly #ground: Ground;
   readonly #exchange: Exchange;
   readonly #nextSize: () => number;
-  /** What this worker has allocated and not yet left for the next. */
-  readonly #own: ObjectList;
-  /** What this worker has taken over from the one before. */
-  readonly #taken: ObjectList;
-  /** Allocations tried for `#own`. */
+  /** The list of the worker before that is being freed. */
+  #taken: ObjectList | undefined;
+  /** Allocations tried for the list that is being filled. */
   #tried = 0;
-  /** Objects of `#taken` that are freed already. */
-  #freed = 0;
   #sequence = 0;
 
   constructor(ground: Ground, exchange: Exchange, nextSize: () => number) {
     this.#ground = ground;
     this.#exchange = exchange;
     this.#nextSize = nextSize;
-    this.#own = new ObjectList(exchange.objects);
-    this.#taken = new ObjectList(exchange.objects);
   }
 
   cycle(): boolean {
@@ -39,28 +34,36 @@ export class MallocXfree implements Workload {
 
   release(): void {
     const { arena } = this.#ground;
-    do {
-      while (this.#freed < this.#taken.length) {
-        this.#freeNext();
+    while (this.#take()) {
+      const taken = this.#taken!;
+      while (taken.freed < taken.length) {
+        arena.freeNext(taken, this.#giver);
       }
-    } while (this.#take());
-    for (let index = 0; index < this.#own.length; index += 1) {
-      const own = this.#own;
-      arena.free(own.pointer(index), own.bytes(index), arena.worker, own.sequence(index));
+      this.#finish();
     }
-    this.#startOver();
+    const own = this.#exchange.filling(arena.worker);
+    while (own.freed < own.length) {
+      arena.freeNext(own, arena.worker);
+    }
+    this.#startOver(own);
+  }
+
+  get #giver(): number {
+    return this.#exchange.giver(this.#ground.arena.worker);
   }
 
   #allocate(): boolean {
+    const { arena, pacer } = this.#ground;
+    const own = this.#exchange.filling(arena.worker);
     while (this.#tried < this.#exchange.objects) {
       const bytes = this.#nextSize();
       const sequence = this.#sequence++;
-      const pointer = this.#ground.arena.alloc(bytes, sequence);
+      const pointer = arena.alloc(bytes, sequence);
       this.#tried += 1;
       if (pointer !== 0) {
-        this.#own.push(pointer, bytes, sequence);
+        own.push(pointer, bytes, sequence);
       }
-      if (!this.#ground.pacer.spend()) {
+      if (!pacer.spend()) {
         return false;
       }
     }
@@ -70,12 +73,16 @@ export class MallocXfree implements Workload {
   /** Leaves the list for the next worker. While the queue is full, frees what comes in, or waits. */
   #leave(): boolean {
     const { arena, control } = this.#ground;
+    const taker = this.#exchange.taker(arena.worker);
     for (;;) {
       // Read first: whatever happens after this makes the wait below return at once.
       const seen = control.bell(arena.worker);
-      if (this.#exchange.put(arena.worker, this.#own)) {
-        control.ring(this.#exchange.taker(arena.worker));
-        this.#startOver();
+      if (control.isGone(taker)) {
+        return this.#freeOwn();
+      }
+      if (this.#exchange.leave(arena.worker)) {
+        control.ring(taker);
+        this.#tried = 0;
         return true;
       }
       if (!control.running) {
@@ -92,37 +99,52 @@ export class MallocXfree implements Workload {
     }
   }
 
-  /** Takes the list that was left for this worker; false when there is none. */
-  #take(): boolean {
-    const { arena, control } = this.#ground;
-    if (!this.#exchange.take(arena.worker, this.#taken)) {
-      return false;
-    }
-    this.#freed = 0;
-    control.ring(this.#exchange.giver(arena.worker));
-    return true;
-  }
-
-  #freeTaken(): boolean {
-    while (this.#freed < this.#taken.length) {
-      this.#freeNext();
-      if (!this.#ground.pacer.spend()) {
+  /** Frees the list that nobody will take. */
+  #freeOwn(): boolean {
+    const { arena, pacer } = this.#ground;
+    const own = this.#exchange.filling(arena.worker);
+    while (own.freed < own.length) {
+      arena.freeNext(own, arena.worker);
+      if (!pacer.spend()) {
         return false;
       }
     }
+    this.#startOver(own);
     return true;
   }
 
-  #freeNext(): void {
-    const { arena } = this.#ground;
-    const index = this.#freed++;
-    const taken = this.#taken;
-    const owner = this.#exchange.giver(arena.worker);
-    arena.free(taken.pointer(index), taken.bytes(index), owner, taken.sequence(index));
+  /** Takes the list that was left for this worker, unless it has one; false when there is none. */
+  #take(): boolean {
+    this.#taken ??= this.#exchange.incoming(this.#ground.arena.worker);
+    return this.#taken !== undefined;
   }
 
-  #startOver(): void {
-    this.#own.clear();
+  /** Frees the list that was taken, if there is one. */
+  #freeTaken(): boolean {
+    const { arena, pacer } = this.#ground;
+    const taken = this.#taken;
+    if (taken === undefined) {
+      return true;
+    }
+    while (taken.freed < taken.length) {
+      arena.freeNext(taken, this.#giver);
+      if (!pacer.spend()) {
+        return false;
+      }
+    }
+    this.#finish();
+    return true;
+  }
+
+  /** Gives the place of the list that is freed back to its writer. */
+  #finish(): void {
+    this.#taken = undefined;
+    this.#exchange.finish(this.#ground.arena.worker);
+    this.#ground.control.ring(this.#giver);
+  }
+
+  #startOver(own: ObjectList): void {
+    own.clear();
     this.#tried = 0;
   }
 }

@@ -7,6 +7,7 @@ import { Arena } from 'warena';
 import { ControlBlock } from '../model/control_block.ts';
 import { reportError } from '../model/error_report.ts';
 import { Exchange } from '../model/exchange.ts';
+import { ObjectList } from '../model/object_list.ts';
 import { MallocFree } from './malloc_free.ts';
 import { MallocXfree } from './malloc_xfree.ts';
 import { Pacer } from './pacer.ts';
@@ -65,8 +66,10 @@ class Producer {
 function makeWorkload(ground: Ground, work: Work): Workload {
   const { worker } = ground.arena;
   switch (work.kind) {
-    case 'malloc-free':
-      return new MallocFree(ground, work.objects, sizes(work.bytes, worker));
+    case 'malloc-free': {
+      const held = ObjectList.in(work.held);
+      return new MallocFree(ground, work.objects, sizes(work.bytes, worker), held);
+    }
     case 'malloc-xfree': {
       const exchange = new Exchange(work.exchange, work.workers, work.objects);
       return new MallocXfree(ground, exchange, sizes(work.bytes, worker));

@@ -7,9 +7,13 @@ import type { ArenaHandle } from 'warena';
 import type { Program } from '../model/trace.ts';
 import type { ErrorReport } from '../model/error_report.ts';
 
-/** The work of one producer, as plain data. `bytes` is undefined for sizes drawn anew. */
+/**
+ * The work of one producer, as plain data. `bytes` is undefined for sizes drawn anew. The objects that
+ * the producer holds are noted in the work's shared memory (`held`, `exchange`, the program's table),
+ * where they can be found when the producer is no more.
+ */
 export type Work =
-  | { kind: 'malloc-free'; objects: number; bytes: number | undefined }
+  | { kind: 'malloc-free'; objects: number; bytes: number | undefined; held: SharedArrayBuffer }
   | {
       kind: 'malloc-xfree';
       objects: number;

@@ -4,8 +4,8 @@
  */
 import { ArenaError, type Arena } from 'warena';
 import type { ControlBlock, Tally } from '../model/control_block.ts';
-import { addressLabel, bytesLabel } from '../model/order.ts';
-import { Stamps, type Violation } from '../model/stamp.ts';
+import type { ObjectList } from '../model/object_list.ts';
+import { Stamps, violationText, type Violation } from '../model/stamp.ts';
 import type { Reply } from './protocol.ts';
 
 /** What is known of an object besides its address: its size, and what its stamp says. */
@@ -22,7 +22,8 @@ export class StampedArena {
   /** The worker's number, which its stamps carry. */
   readonly worker: number;
   readonly stamps: Stamps;
-  readonly tally: Tally = { allocations: 0, frees: 0, cycles: 0, violations: 0, outOfMemory: 0 };
+  /** Goes on from what the control block says: that of the worker in whose place this one is. */
+  readonly tally: Tally;
   readonly #arena: Arena;
   readonly #control: ControlBlock;
   readonly #note: (note: Note) => void;
@@ -34,6 +35,7 @@ export class StampedArena {
     note: (note: Note) => void,
   ) {
     this.worker = worker;
+    this.tally = control.tally(worker);
     this.#arena = arena;
     this.#control = control;
     this.#note = note;
@@ -94,6 +96,12 @@ export class StampedArena {
     this.tally.frees += 1;
   }
 
+  /** Frees the next object of a list, which `owner` allocated. */
+  freeNext(list: ObjectList, owner: number): void {
+    const index = list.takeNext();
+    this.free(list.pointer(index), list.bytes(index), owner, list.sequence(index));
+  }
+
   /** Shows the tally to the page. */
   publish(): void {
     this.#control.publish(this.worker, this.tally);
@@ -128,16 +136,7 @@ export class StampedArena {
   #violation(violation: Violation): void {
     this.tally.violations += 1;
     if (this.tally.violations === 1) {
-      const [owner, sequence] = violation.found;
-      const [rightOwner, rightSequence] = violation.expected;
-      this.#note({
-        say: 'note',
-        kind: 'violation',
-        text:
-          `the object of ${bytesLabel(violation.bytes)} at ${addressLabel(violation.pointer)} ` +
-          `carries the stamp (${owner}, ${sequence}) at its ${violation.place}, ` +
-          `not that of worker ${rightOwner}, sequence ${rightSequence}`,
-      });
+      this.#note({ say: 'note', kind: 'violation', text: violationText(violation) });
     }
   }
 }

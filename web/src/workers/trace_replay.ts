@@ -3,14 +3,13 @@
  *
  * Where the trace's threads are spread over workers, an object's entry in the table of pointers
  * orders them: its maker waits until the entry is empty, whoever takes the object over waits until
- * it is full.
+ * it is full. Once a worker was ended in the midst of this, the recorded order is lost, and nobody
+ * waits any more until all start anew: an object that is not there is not taken over, and one that is
+ * still there is not made again.
  */
-import { NONE, type Program } from '../model/trace.ts';
+import { ABSENT, EMPTY, NONE, type Program } from '../model/trace.ts';
 import type { Ground, Workload } from './workload.ts';
 
-/** The table's entry of an object that could not be allocated. No pointer has this value. */
-const ABSENT = -1;
-const EMPTY = 0;
 
 /** Milliseconds that a worker sleeps at a time while it waits for another. */
 const PATIENCE = 1;
@@ -44,10 +43,10 @@ export class TraceReplay implements Workload {
   }
 
   release(): void {
-    // Each worker frees what it made: together they free everything that lives.
-    const { maker, pointers } = this.#program;
-    for (let object = 0; object < pointers.length; object += 1) {
-      if (maker[object] === this.#ground.arena.worker) {
+    // Each worker frees what it would have taken over: together they free everything that lives.
+    const { source, pointers } = this.#program;
+    for (const object of source) {
+      if (object !== NONE) {
         this.#free(object, Atomics.exchange(pointers, object, EMPTY));
       }
     }
@@ -61,22 +60,29 @@ export class TraceReplay implements Workload {
     if (from !== NONE && !this.#wait(from, (entry) => entry !== EMPTY)) {
       return false;
     }
-    if (to !== NONE) {
-      if (!this.#wait(to, (entry) => entry === EMPTY)) {
-        return false;
-      }
-      const resized = from !== NONE && pointers[from] !== ABSENT;
-      const pointer = resized ? this.#resize(from, to) : this.#make(to);
-      Atomics.store(pointers, to, pointer === 0 ? ABSENT : pointer);
-      if (resized && pointer !== 0) {
-        Atomics.store(pointers, from, EMPTY);
-      }
+    if (to !== NONE && !this.#wait(to, (entry) => entry === EMPTY)) {
+      return false;
     }
-    if (from !== NONE) {
-      this.#free(from, Atomics.exchange(pointers, from, EMPTY));
+    // Out of the table before it is freed or moved, so that nobody else ever frees it.
+    const old = from === NONE ? EMPTY : Atomics.exchange(pointers, from, EMPTY);
+    if (to !== NONE && Atomics.load(pointers, to) === EMPTY) {
+      this.#replace(from, old, to);
+    } else {
+      this.#free(from, old);
     }
     this.#next = (this.#next + 1) % source.length;
     return true;
+  }
+
+  /** Makes the object `to`, out of `from` if that is there. */
+  #replace(from: number, old: number, to: number): void {
+    const { pointers } = this.#program;
+    const isThere = old !== EMPTY && old !== ABSENT;
+    const pointer = isThere ? this.#resize(from, old, to) : this.#make(to);
+    Atomics.store(pointers, to, pointer === 0 ? ABSENT : pointer);
+    if (isThere && pointer === 0) {
+      this.#free(from, old);
+    }
   }
 
   /** Allocates an object; 0 when the memory is full. */
@@ -92,10 +98,10 @@ export class TraceReplay implements Workload {
   }
 
   /** Makes one object out of another; 0 when the memory is full, and the other is as it was. */
-  #resize(from: number, to: number): number {
-    const { size, maker, pointers } = this.#program;
+  #resize(from: number, entry: number, to: number): number {
+    const { size, maker } = this.#program;
     const old = { bytes: size[from]!, owner: maker[from]!, sequence: from };
-    return this.#ground.arena.realloc(pointers[from]! >>> 0, old, size[to]!, to);
+    return this.#ground.arena.realloc(entry >>> 0, old, size[to]!, to);
   }
 
   #free(object: number, entry: number): void {
@@ -105,11 +111,17 @@ export class TraceReplay implements Workload {
     }
   }
 
-  /** Waits until the entry of `object` is as it must be; false when told to stop meanwhile. */
+  /**
+   * Waits until the entry of `object` is as it must be, or no order is left to wait for; false when
+   * told to stop meanwhile.
+   */
   #wait(object: number, fits: (entry: number) => boolean): boolean {
     const { pointers } = this.#program;
     const { control, arena } = this.#ground;
     for (let look = 0; !fits(Atomics.load(pointers, object)); look += 1) {
+      if (control.brokenUp) {
+        return true;
+      }
       if (look >= SPINS) {
         if (!control.running) {
           return false;

@@ -174,10 +174,10 @@ fn fuzz(machine: &Machine) -> Result<Vec<Command>> {
 
 /// In release, for which the standard library has been built already.
 fn clippy_of_threads(machine: &Machine) -> Result<Vec<Command>> {
-    let scopes: [&[&str]; 2] = [
-        &["-p", "warena", "-p", "warena-benches", "--lib"],
-        &["-p", "warena-wasm", "--all-targets"],
-    ];
+    let peers = ["--features", "warena-benches/peers"];
+    let libraries = ["-p", "warena", "-p", "warena-benches", "--lib"];
+    let libraries = [&libraries[..], &peers].concat();
+    let scopes: [&[&str]; 2] = [&libraries, &["-p", "warena-wasm", "--all-targets"]];
     let clippy = |scope: &&[&str]| {
         let mut clippy = machine.clippy(&["--quiet", "--release"])?;
         clippy

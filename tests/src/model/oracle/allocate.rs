@@ -216,7 +216,7 @@ impl Oracle<'_> {
             0 => Some(AllocError::ZeroSize),
             _ if bytes >= CHUNK => Some(AllocError::TooLarge),
             _ if !self.caches.is_cached(order) => Some(AllocError::NotCached),
-            _ if count > self.config.capacity as usize => Some(AllocError::NotCached),
+            _ if !self.caches.may_hold(order, count) => Some(AllocError::NotCached),
             _ => None,
         };
         let after = self.arena.stats();
@@ -226,6 +226,7 @@ impl Oracle<'_> {
             return;
         }
         let slot = self.workers[worker].slot();
+        self.caches.reserve(slot, order, count);
         let added = (after.cached_bytes - before.cached_bytes) as usize / bytes;
         self.caches.reserved(slot, order, added);
         let fill = self.caches.fill(slot, order);
