@@ -16,7 +16,10 @@ import { killWaiting } from './waiters.mjs';
 const ENTRIES = 160;
 /** Milliseconds within which one that may not wait gets an answer, whoever stands still. */
 const PATIENCE = 5000;
-const MAXIMUM_BYTES = 2 ** 31;
+/** Caches that do not widen, so that few objects fill one, or empty it. */
+const ARENA = { maximumBytes: 2 ** 31, capacity: 16, burstCapacity: 16 };
+/** Kills from which on a scene is sure to have met the lock that it is about. */
+const SURE = 50;
 const CHUNK = 1 << 20;
 
 /** Kills so many in each scene, or in those whose names contain `only`; rows of a table. */
@@ -50,7 +53,7 @@ export class Theatre {
   static async open(host, seed) {
     const theatre = new Theatre();
     theatre.rng = new Rng(seed);
-    theatre.crew = await Crew.make(host, MAXIMUM_BYTES);
+    theatre.crew = await Crew.make(host, ARENA);
     theatre.stage = new Stage(theatre.crew.arena.memory);
     // Its starts and ends would be taken for those of a scene.
     theatre.survivor = theatre.crew.start({ seed, nap: 5, yields: false });
@@ -124,6 +127,10 @@ export class Theatre {
       await this.#play(name, this.rng.below(count), outcome);
     }
     this.#kills += outcome.kills;
+    const { recovers } = SCENES[name];
+    if (recovers !== undefined && kills >= SURE && outcome.recovered[recovers] === 0) {
+      throw new Error(`${name}: nobody died with the lock in its hands`);
+    }
     return outcome.toString();
   }
 
@@ -273,7 +280,9 @@ export class Theatre {
 export class Outcome {
   kills = 0;
   #writes;
-  #sums = { heap: 0, transfers: 0, chunks: 0, orphans: 0 };
+  /** Locks and chunks that were taken out of the hands of the dead. */
+  recovered = { heap: 0, transfers: 0, chunks: 0 };
+  #orphans = 0;
   #reaped = [];
   #wentOn = [];
 
@@ -282,21 +291,21 @@ export class Outcome {
   }
 
   add(report, { reaped, wentOn, orphans }) {
-    const sums = this.#sums;
+    const { recovered } = this;
     this.kills += 1;
-    sums.heap += report.recoveredHeap ? 1 : 0;
-    sums.transfers += report.recoveredTransfers;
-    sums.chunks += report.reclaimedChunks;
-    sums.orphans += orphans;
+    recovered.heap += report.recoveredHeap ? 1 : 0;
+    recovered.transfers += report.recoveredTransfers;
+    recovered.chunks += report.reclaimedChunks;
+    this.#orphans += orphans;
     this.#reaped.push(reaped);
     this.#wentOn.push(wentOn);
   }
 
   toString() {
-    const { heap, transfers, chunks, orphans } = this.#sums;
+    const { heap, transfers, chunks } = this.recovered;
     const longest = (times) => Math.max(...times).toFixed(1);
     return (
-      `${this.kills} of ${this.#writes}; ${heap}, ${transfers}, ${chunks}; ${orphans}; ` +
+      `${this.kills} of ${this.#writes}; ${heap}, ${transfers}, ${chunks}; ${this.#orphans}; ` +
       `reaped ${longest(this.#reaped)} ms, all go on ${longest(this.#wentOn)} ms at most`
     );
   }

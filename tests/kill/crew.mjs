@@ -28,10 +28,10 @@ export class Crew {
   #leaving = [];
   #inFlight = 0;
 
-  static async make(host, maximumBytes) {
+  static async make(host, options) {
     const crew = new Crew();
     crew.#host = host;
-    crew.arena = await Arena.create({ maximumBytes });
+    crew.arena = await Arena.create(options);
     crew.arena.on('reap', (report) => crew.reports.set(report.agent, { ...report, at: now() }));
     return crew;
   }

@@ -32,7 +32,7 @@ function bound(crowd) {
 export async function killAtRandom(host, { kills, seed, onProgress }) {
   const rng = new Rng(seed);
   const maximumBytes = bound(host.CROWD);
-  const crew = await Crew.make(host, maximumBytes);
+  const crew = await Crew.make(host, { maximumBytes });
   const run = new Run(host, crew, rng);
   await run.begin();
   let halfway = 0;
@@ -58,7 +58,7 @@ class Run {
   #began = now();
   #moments = { starting: 0, working: 0 };
   #ends = { terminate: 0, exit: 0 };
-  #times = { dying: [], reaped: [], wentOn: [], own: [] };
+  #times = { dying: [], reaped: [], rebuilt: [], wentOn: [], own: [] };
   #reports = { seated: 0, heap: 0, transfers: 0, objects: 0, chunks: 0 };
 
   constructor(host, crew, rng) {
@@ -133,6 +133,9 @@ class Run {
   async #reaped(number, known) {
     const report = await this.#crew.reaped(number);
     this.#times.reaped.push(report.at - known);
+    if (report.recoveredHeap) {
+      this.#times.rebuilt.push(report.at - known);
+    }
     this.#reports.seated += 1;
     this.#reports.heap += report.recoveredHeap ? 1 : 0;
     this.#reports.transfers += report.recoveredTransfers;
@@ -176,8 +179,10 @@ class Run {
       ['objects in flight', `${orphans}`],
       ['proofs', `${proofs}, all in order`],
       ['from the kill to its being known', summary(this.#times.dying)],
-      ['from that to the report', summary(this.#times.reaped)],
-      ['from that until all go on', summary(this.#times.wentOn)],
+      // Whoever counts may learn of a death a moment after whoever reaps.
+      ['from its being known to the report', summary(this.#times.reaped)],
+      ['the same where the heap was rebuilt', summary(this.#times.rebuilt)],
+      ['from its being known until all go on', summary(this.#times.wentOn)],
       ['longest step of a survivor', `${longest.toFixed(1)} ms`],
       ['steps of the survivors', steps.join(', ')],
       ["the watcher's own calls", summary(this.#times.own)],

@@ -8,6 +8,7 @@
  * | locked | somebody else holds the heap's lock meanwhile, who lives on |
  * | deferred | there are deferred blocks by then, and all others pause |
  * | fresh | the memory has no chunk to spare by then |
+ * | recovers | the kind of lock, heap or transfers, that some die with in their hands |
  */
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -29,6 +30,7 @@ export const SCENES = {
     act: (hands) => hands.freeAll(),
   },
   'refill from the transfer cache': {
+    recovers: 'transfers',
     before: (hands) => {
       hands.alloc(...many(48, 64));
       hands.freeAll();
@@ -37,22 +39,27 @@ export const SCENES = {
     act: (hands) => hands.alloc(...many(16, 64)),
   },
   'refill from the heap': {
+    recovers: 'heap',
     before: nothing,
     act: (hands) => hands.alloc(...many(20, 1000)),
   },
   'spill to the transfer cache': {
+    recovers: 'transfers',
     before: (hands) => hands.alloc(...many(40, 64)),
     act: (hands) => hands.freeAll(),
   },
   'spill to the heap': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(...many(130, 64)),
     act: (hands) => hands.freeAll(),
   },
   split: {
+    recovers: 'heap',
     before: nothing,
     act: (hands) => hands.alloc(5000, 40 * KIB, 100 * KIB),
   },
   merge: {
+    recovers: 'heap',
     before: (hands) => hands.alloc(5000, 9000, 5000, 40_000, 5000, 5000, 70_000),
     act: (hands) => {
       hands.freeHalf();
@@ -60,35 +67,43 @@ export const SCENES = {
     },
   },
   'take a chunk': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(LARGEST_BLOCK),
     act: (hands) => hands.alloc(...many(3, LARGEST_BLOCK)),
   },
   'grow the memory': {
+    recovers: 'heap',
     fresh: true,
     before: nothing,
     act: (hands) => hands.alloc(LARGEST_BLOCK, LARGEST_BLOCK, 2 * MIB),
   },
   'grow by hand': {
+    recovers: 'heap',
     before: nothing,
     act: (hands) => hands.arena.grow(2),
   },
   'give a chunk back': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(...many(4, LARGEST_BLOCK)),
     act: (hands) => hands.freeAll(),
   },
   'allocate huge': {
+    recovers: 'heap',
     before: nothing,
     act: (hands) => hands.alloc(3 * MIB, MIB),
   },
   'free huge': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(3 * MIB, MIB),
     act: (hands) => hands.freeAll(),
   },
   'resize in place, or by moving': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(5000, 100 * KIB, 3 * MIB),
     act: (hands) => hands.resize(30_000, 20_000, MIB),
   },
   'allocate and free in bulk': {
+    recovers: 'heap',
     before: (hands) => hands.alloc(...many(8, 64)),
     act: (hands) => {
       hands.arena.allocBulk(100, 8).forEach((pointer) => hands.enter(pointer, 100));
@@ -105,6 +120,7 @@ export const SCENES = {
     },
   },
   flush: {
+    recovers: 'heap',
     before: (hands) => {
       hands.alloc(16, 16, 64, 64, 100, 2048, 300, 1000);
       hands.freeAll();
@@ -117,15 +133,18 @@ export const SCENES = {
     act: (hands) => hands.freeAll((pointer) => hands.arena.freeNowait(pointer)),
   },
   'drain what is deferred': {
+    recovers: 'heap',
     deferred: true,
     before: nothing,
     act: (hands) => hands.alloc(5000),
   },
   attach: {
+    recovers: 'heap',
     before: nothing,
     act: (hands) => hands.attach(),
   },
   detach: {
+    recovers: 'heap',
     before: async (hands) => {
       await hands.attach();
       hands.alloc(64, 64, 200);
