@@ -104,16 +104,16 @@ impl Transfer {
     }
 
     /// Has `give` take up to `most` objects to the heap, whose lock the caller holds, and returns
-    /// their number. Waits for the lock as `patience` allows: for calls that have nowhere else to go.
+    /// their number. Does not wait for the lock: its holder may have ended, and whoever reaps that one
+    /// wants the heap's lock first. See [`wait_until_free`](Self::wait_until_free).
     pub(crate) fn give_up_to(
         &self,
         entries: &[PlainU32],
         most: u32,
         agent: Agent,
-        patience: Patience,
         mut give: impl FnMut(u32),
     ) -> Result<u32, Busy> {
-        let _guard = self.lock.lock(agent, patience)?;
+        let _guard = self.lock.lock_soon(agent)?;
         let given = self.count.get().min(most);
         for _ in 0..given {
             let left = self.count.get() - 1;
@@ -121,6 +121,12 @@ impl Transfer {
             self.count.set(left);
         }
         Ok(given)
+    }
+
+    /// Waits as `patience` allows for a moment at which nobody holds the lock: for calls that have
+    /// nowhere else to go, and hold no lock themselves.
+    pub(crate) fn wait_until_free(&self, agent: Agent, patience: Patience) -> Result<(), Busy> {
+        self.lock.lock(agent, patience).map(drop)
     }
 
     /// Takes the lock over from `dead`, which has ended, if it held it, and puts the array in order:

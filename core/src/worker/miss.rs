@@ -369,7 +369,8 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Returns what this worker and the transfer caches hold to the heap. Takes the heap lock
     /// first, then that of a transfer cache, whose holders want no other: an object that is taken
-    /// out always has somewhere to go. Not for constant time: does nothing then.
+    /// out always has somewhere to go. Waits for either with no lock in hand. Not for constant time:
+    /// does nothing then.
     fn gather(&self, effort: Effort) -> Result<(), Busy> {
         if effort.patience == Patience::Try {
             return Ok(());
@@ -385,13 +386,18 @@ impl<S: ChunkSource> Worker<'_, S> {
                 let mut addresses = given.iter_mut();
                 let mut heap = self.heap(effort.patience)?;
                 let agent = Agent::current();
-                transfer.give_up_to(entries, AT_ONCE, agent, effort.patience, |address| {
+                let given_up = transfer.give_up_to(entries, AT_ONCE, agent, |address| {
                     // SAFETY: out of the transfer cache, of its order, and nobody's.
                     unsafe { heap.give(address, order) };
                     if let Some(noted) = addresses.next() {
                         *noted = address;
                     }
-                })?;
+                });
+                if given_up.is_err() {
+                    drop(heap);
+                    transfer.wait_until_free(agent, effort.patience)?;
+                    continue;
+                }
                 // Behind the transfer cache's lock: a chunk source may call this worker back.
                 for &address in given.iter().filter(|&&address| address != 0) {
                     heap.trim(self.source, address);

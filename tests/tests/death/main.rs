@@ -5,6 +5,7 @@
 //! what living and dead programs had allocated is as it was, nothing else is but what was in flight,
 //! all of it can be freed, and the memory can be had again whole.
 
+mod gather;
 mod play;
 mod scenes;
 
