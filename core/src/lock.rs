@@ -50,7 +50,8 @@ pub enum Context {
 pub(crate) enum Patience {
     /// Once.
     Try,
-    /// For a moment: as long as who may wait does before it sleeps.
+    /// For a moment, as long as who may wait does before it sleeps: for work that another path can
+    /// do as well.
     Soon,
     /// For a bounded number of tries.
     Spin,
@@ -104,14 +105,6 @@ impl Lock {
     pub(crate) fn lock(&self, agent: Agent, patience: Patience) -> Result<LockGuard<'_>, Busy> {
         self.try_lock(agent)
             .or_else(|Busy| self.lock_slow(agent, patience))
-    }
-
-    /// Takes the lock by a short spin and no wait, whoever asks: for work that another path can
-    /// do as well.
-    #[inline]
-    pub(crate) fn lock_soon(&self, agent: Agent) -> Result<LockGuard<'_>, Busy> {
-        self.try_lock(agent)
-            .or_else(|Busy| self.spin(agent, SPINS_BEFORE_WAIT))
     }
 
     #[cold]

@@ -85,8 +85,8 @@ impl Checked {
     }
 
     /// What the worker had claimed, and what it had taken out of the quarantine, and put nowhere yet
-    /// when it ended; 0 for neither. An object that it was just claiming is its own if it still counts as asked for, which
-    /// `was_requested` says: the winner of a claim clears that first.
+    /// when it ended; 0 for neither. An object that it was just claiming is its own if it still counts
+    /// as asked for, which `was_requested` says: the winner of a claim clears that first.
     pub(crate) fn claimed(&self, was_requested: impl Fn(u32) -> bool) -> [u32; 2] {
         let claiming = self.claiming.get();
         let won = claiming != 0 && (self.claimed.get() == claiming || was_requested(claiming));

@@ -58,7 +58,7 @@ impl Transfer {
         if !room(self.count.get()) {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(agent) else {
+        let Ok(_guard) = self.lock.lock(agent, Patience::Soon) else {
             return false;
         };
         let count = self.count.get();
@@ -88,7 +88,7 @@ impl Transfer {
         if self.count.get() < wanted {
             return false;
         }
-        let Ok(_guard) = self.lock.lock_soon(agent) else {
+        let Ok(_guard) = self.lock.lock(agent, Patience::Soon) else {
             return false;
         };
         let Some(left) = self.count.get().checked_sub(wanted) else {
@@ -103,8 +103,7 @@ impl Transfer {
         true
     }
 
-    /// Has `give` take up to `most` objects to the heap, whose lock the caller holds, and returns
-    /// their number. Does not wait for the lock: its holder may have ended, and whoever reaps that one
+    /// Has `give` take up to `most` objects to the heap, whose lock the caller holds. Does not wait for the lock: its holder may have ended, and whoever reaps that one
     /// wants the heap's lock first. See [`wait_until_free`](Self::wait_until_free).
     pub(crate) fn give_up_to(
         &self,
@@ -112,15 +111,14 @@ impl Transfer {
         most: u32,
         agent: Agent,
         mut give: impl FnMut(u32),
-    ) -> Result<u32, Busy> {
-        let _guard = self.lock.lock_soon(agent)?;
-        let given = self.count.get().min(most);
-        for _ in 0..given {
+    ) -> Result<(), Busy> {
+        let _guard = self.lock.lock(agent, Patience::Soon)?;
+        for _ in 0..self.count.get().min(most) {
             let left = self.count.get() - 1;
             give(entries[left as usize].get());
             self.count.set(left);
         }
-        Ok(given)
+        Ok(())
     }
 
     /// Waits as `patience` allows for a moment at which nobody holds the lock: for calls that have

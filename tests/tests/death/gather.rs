@@ -61,8 +61,8 @@ fn play(dies_at: u32) -> (bool, bool) {
     thread::sleep(Duration::from_millis(2));
     let reaper = hurried(source, arena);
     let end = Instant::now() + PATIENCE;
-    // SAFETY: the agent's thread has ended.
     let reaped = loop {
+        // SAFETY: the agent's thread has ended.
         match unsafe { reaper.reap_agent(dead) } {
             Ok(reaped) => break reaped,
             Err(error) => assert!(Instant::now() < end, "write {dies_at}: {error}"),

@@ -1,6 +1,7 @@
 //! The scenes: what a worker does until it ends, and in the middle of what.
 
-use warena::{MAX_BLOCK_BYTES, Worker};
+use std::ptr::NonNull;
+use warena::{AllocError, MAX_BLOCK_BYTES, Worker};
 use warena_tests::{Extent, GatedSource, Object};
 
 /// The worker of a scene.
@@ -38,6 +39,14 @@ fn alloc(worker: &Actor<'_>, objects: &mut Vec<Object>, sizes: &[usize]) {
     for &size in sizes {
         let stamp = objects.len() as u64;
         objects.extend(Object::alloc(worker, size, stamp, Extent::Ends));
+    }
+}
+
+/// Notes an object of `size` bytes that was just allocated.
+fn keep(objects: &mut Vec<Object>, allocated: Result<NonNull<u8>, AllocError>, size: usize) {
+    if let Ok(pointer) = allocated {
+        // SAFETY: just allocated, of that size.
+        objects.push(unsafe { Object::adopt(pointer, size, 5, Extent::Ends) });
     }
 }
 
@@ -109,18 +118,14 @@ pub const ALL: [Scene; 22] = [
         before: |worker, objects| alloc(worker, objects, &[16, 5000]),
         act: |worker, objects| {
             for (size, alignment) in [(16, 4096), (100, 1 << 16), (8, 1 << 20)] {
-                if let Ok(pointer) = worker.alloc_aligned(size, alignment) {
-                    // SAFETY: just allocated.
-                    objects.push(unsafe { Object::adopt(pointer, size, 5, Extent::Ends) });
-                }
+                keep(objects, worker.alloc_aligned(size, alignment), size);
             }
             for size in [64, 5000, 2 << 20] {
                 if let Ok(pointer) = worker.alloc_zeroed(size) {
                     // SAFETY: just allocated, and of that size.
                     let bytes = unsafe { std::slice::from_raw_parts(pointer.as_ptr(), size) };
                     assert!(bytes.iter().all(|&byte| byte == 0));
-                    // SAFETY: as above.
-                    objects.push(unsafe { Object::adopt(pointer, size, 6, Extent::Ends) });
+                    keep(objects, Ok(pointer), size);
                 }
             }
         },
@@ -254,10 +259,7 @@ pub const ALL: [Scene; 22] = [
         },
         act: |worker, objects| {
             for _ in 0..20 {
-                if let Ok(pointer) = worker.alloc_nowait(64) {
-                    // SAFETY: just allocated.
-                    objects.push(unsafe { Object::adopt(pointer, 64, 3, Extent::Ends) });
-                }
+                keep(objects, worker.alloc_nowait(64), 64);
             }
         },
         locked: true,

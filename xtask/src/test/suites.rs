@@ -35,8 +35,16 @@ pub fn checks(suite: Suite) -> Vec<Check> {
             Check {
                 name: "clippy",
                 commands: |_| {
-                    let scope = ["clippy", "--workspace", "--all-targets", "--quiet"];
-                    cargo(&[&scope[..], &["--", "-D", "warnings"]].concat())
+                    let clippy = |scope: &[&str]| {
+                        let all = [&["clippy", "--all-targets", "--quiet"], scope];
+                        cargo(&[&all.concat()[..], &["--", "-D", "warnings"]].concat())
+                    };
+                    // The build for deaths is another one of the core, with a test of its own.
+                    let deaths = clippy(&["-p", "warena-tests", "--features", "death"])?;
+                    Ok([clippy(&["--workspace"])?, deaths]
+                        .into_iter()
+                        .flatten()
+                        .collect())
                 },
             },
             Check {
