@@ -7,6 +7,7 @@
 //! [`open`]: Arena::open
 
 use crate::agent::{Agent, agent_number};
+use crate::cache::lifo::ENTRY_BYTES;
 use crate::check::{self, CheckError};
 use crate::config::Config;
 use crate::damage::Damage;
@@ -82,10 +83,12 @@ impl<S: ChunkSource> Arena<S> {
         let directory = heap.take_metadata(order_of(config.max_workers * 4))?;
         header.slots.directory.set(directory);
         if config.cached_orders > 0 && config.transfer_capacity > 0 {
-            let stride = config.transfer_capacity * 4;
-            let arrays = heap.take_metadata(order_of(stride * config.cached_orders))?;
-            for (order, transfer) in (0..config.cached_orders).zip(&header.transfers) {
-                transfer.begin(arrays + order * stride, config.transfer_capacity);
+            let rooms = (0..config.cached_orders).map(|order| config.transfer_room(order));
+            let bytes = rooms.clone().sum::<u32>() * ENTRY_BYTES;
+            let mut array = heap.take_metadata(order_of(bytes))?;
+            for (room, transfer) in rooms.zip(&header.transfers) {
+                transfer.begin(array, room);
+                array += room * ENTRY_BYTES;
             }
         }
         if config.checking {

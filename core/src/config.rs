@@ -1,7 +1,7 @@
 //! The settings of an arena, their ranges, and the check of them.
 
 use crate::error::ConfigError;
-use crate::order::{MAX_CHUNKS, block_bytes};
+use crate::order::{MAX_CHUNKS, UNIT_BYTES, block_bytes};
 
 /// The most orders that can be cached: objects up to 32 KiB.
 pub const MAX_CACHED_ORDERS: u32 = 12;
@@ -13,6 +13,11 @@ pub const MAX_BURST_CAPACITY: u32 = 1024;
 pub const MAX_BURST_BYTES: u32 = 64 << 10;
 /// The most objects a transfer cache can hold for one order.
 pub const MAX_TRANSFER_CAPACITY: u32 = 1024;
+/// The most bytes that a cache comes to hold for one order, beyond its `capacity`, because it keeps
+/// missing: twice the largest batch.
+const STEADY_BYTES: u32 = 8 << 10;
+/// The most objects of that.
+const STEADY_OBJECTS: u32 = 128;
 /// The most slots an arena can have: the seeds' limit of CPUs.
 pub const MAX_WORKERS: u32 = 8192;
 /// The most objects that a worker's quarantine can hold in checking mode.
@@ -155,6 +160,45 @@ impl Config {
             self.capacity
         } else {
             burst
+        }
+    }
+
+    /// Objects of `order` that a cache comes to hold just by missing: each miss doubles it up to here,
+    /// and with it the batches that move. A worker that only allocates what others free, or the other
+    /// way round, so asks the shared layers less and less often.
+    pub(crate) const fn steady(&self, order: u32) -> u32 {
+        let in_bytes = STEADY_BYTES >> (UNIT_BYTES.trailing_zeros() + order);
+        let wide = if in_bytes < STEADY_OBJECTS {
+            in_bytes
+        } else {
+            STEADY_OBJECTS
+        };
+        let most = self.most_cached(order);
+        let wide = if wide < most { wide } else { most };
+        // Who wants no batches is not to get any.
+        if wide < self.capacity || self.batch == 1 {
+            self.capacity
+        } else {
+            wide
+        }
+    }
+
+    /// Objects of `order` that a cache which holds up to `capacity` moves at once: `batch` for what it
+    /// holds at first, and as many times that as it is wider, up to its steady width.
+    pub(crate) const fn moved(&self, order: u32, capacity: u32) -> u32 {
+        let steady = self.steady(order);
+        let wide = if capacity < steady { capacity } else { steady };
+        self.batch * wide / self.capacity
+    }
+
+    /// Room of the transfer cache of `order`: for as many of the largest batches as
+    /// `transfer_capacity` has of the smallest.
+    pub(crate) const fn transfer_room(&self, order: u32) -> u32 {
+        let room = self.transfer_capacity * self.steady(order) / self.capacity;
+        if room < MAX_TRANSFER_CAPACITY {
+            room
+        } else {
+            MAX_TRANSFER_CAPACITY
         }
     }
 

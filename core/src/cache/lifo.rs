@@ -105,9 +105,15 @@ impl Lifo {
         self.forget();
     }
 
+    /// Makes the stack hold twice as many objects, up to `width`; whether it holds more now.
+    pub(crate) fn widen_to(&self, width: u32) -> bool {
+        let capacity = self.capacity();
+        capacity < width && self.resize(width.min(2 * capacity))
+    }
+
     /// Makes a full stack hold up to twice as many objects, if as many as it holds were popped lately;
     /// whether there is room now.
-    pub(crate) fn widen(&self) -> bool {
+    pub(crate) fn widen_for_burst(&self) -> bool {
         let (capacity, most) = (self.capacity(), self.most());
         capacity < most && self.popped_lately() >= capacity && self.resize(most.min(2 * capacity))
     }

@@ -74,33 +74,32 @@ impl Transfer {
         true
     }
 
-    /// Fills all of `batch`, marking each object, and has `keep` count it where it is going; `false`,
-    /// and nothing moved, when there are fewer objects or the lock is busy.
+    /// Fills as much of `batch` as there are objects, marking each, and has `keep` count them where they
+    /// are going; how many. None when the lock is busy.
     pub(crate) fn take(
         &self,
         entries: &[PlainU32],
         batch: &[PlainU32],
         agent: Agent,
         mark: impl Fn(u32),
-        keep: impl FnOnce(),
-    ) -> bool {
-        let wanted = batch.len() as u32;
-        if self.count.get() < wanted {
-            return false;
+        keep: impl FnOnce(u32),
+    ) -> u32 {
+        if self.count.get() == 0 {
+            return 0;
         }
         let Ok(_guard) = self.lock.lock(agent, Patience::Soon) else {
-            return false;
+            return 0;
         };
-        let Some(left) = self.count.get().checked_sub(wanted) else {
-            return false;
-        };
-        for (to, from) in batch.iter().zip(&entries[left as usize..]) {
+        let count = self.count.get();
+        let taken = count.min(batch.len() as u32);
+        let left = count - taken;
+        for (to, from) in batch.iter().zip(&entries[left as usize..count as usize]) {
             mark(from.get());
             to.set(from.get());
         }
-        keep();
+        keep(taken);
         self.count.set(left);
-        true
+        taken
     }
 
     /// Has `give` take up to `most` objects to the heap, whose lock the caller holds. Does not wait for the lock: its holder may have ended, and whoever reaps that one
@@ -207,10 +206,10 @@ mod model {
                     let shared = shared.clone();
                     loom::thread::spawn(move || {
                         let mine = words([0; BATCH]);
-                        shared
-                            .0
-                            .take(&shared.1, &mine, Agent::numbered(number), |_| (), || ())
-                            .then(|| values(&mine))
+                        let (transfer, entries) = &*shared;
+                        let agent = Agent::numbered(number);
+                        let taken = transfer.take(entries, &mine, agent, |_| (), |_| ());
+                        (taken > 0).then(|| (taken as usize, values(&mine)))
                     })
                 })
                 .collect();
@@ -227,8 +226,8 @@ mod model {
                 .collect();
             let left = shared.0.count.get() as usize;
             assert_eq!(taken.len() * BATCH + left, if put { BATCH } else { 0 });
-            for batch in taken {
-                assert_eq!(batch, [16, 32]);
+            for (objects, batch) in taken {
+                assert_eq!((objects, &batch[..]), (BATCH, &[16, 32][..]));
             }
         });
     }

@@ -21,7 +21,8 @@
 //! | this one | the handle, the hits, the no-wait calls, attaching's end |
 //! | [`check`] | what a pointer is |
 //! | [`checking`] | what checking mode adds |
-//! | [`miss`] | paths 2 to 4, and frees behind a full stack |
+//! | [`exchange`] | path 2, and what a full stack does |
+//! | [`miss`] | paths 3 and 4, and frees behind a full stack |
 //! | [`bulk`] | many objects at once |
 //! | [`shape`] | zeroed, aligned, resized |
 //!
@@ -35,6 +36,7 @@
 mod bulk;
 mod check;
 mod checking;
+mod exchange;
 mod miss;
 mod shape;
 
