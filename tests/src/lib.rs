@@ -74,6 +74,12 @@ pub fn hurried<'a, S: ChunkSource>(source: &'a S, arena: &Arena<&S>) -> Arena<&'
     unsafe { Arena::open(source, arena.address(), Context::NoWait) }.expect("a live arena")
 }
 
+/// The default, but that a cache never holds more than its capacity: the seeds' figures, to the object.
+pub const NARROW: Config = Config {
+    burst_capacity: Config::DEFAULT.capacity,
+    ..Config::DEFAULT
+};
+
 /// The settings that every concurrent test runs under, by name: the default, both ablations, and
 /// corners where each boundary is met all the time.
 pub const CONFIGS: [(&str, Config); 6] = [

@@ -10,7 +10,7 @@ const ORDERS: usize = 12;
 
 type Stack = Vec<Option<u32>>;
 
-/// A stack of a slot, which widens for bursts.
+/// A stack of a slot, which widens by missing and for bursts.
 #[derive(Default)]
 struct Burst {
     objects: Stack,
@@ -23,6 +23,15 @@ struct Burst {
 }
 
 impl Burst {
+    /// It missed: it is to hold twice as many, up to its steady width; whether it holds more now.
+    fn widen(&mut self, config: &Config, order: u32) -> bool {
+        let usual = config.capacity as usize;
+        let capacity = usual + self.extra;
+        let wider = capacity.max(steady(config, order).min(2 * capacity));
+        self.extra = wider - usual;
+        wider > capacity
+    }
+
     /// It spills: whether several times what it holds went through it and nothing was popped.
     fn only_fills(&mut self, capacity: usize, batch: usize) -> bool {
         self.spilled += batch;
@@ -73,16 +82,20 @@ impl Caches {
             return Source::Heap;
         }
         let burst = &mut self.slots[slot as usize][order as usize];
-        let stack = &mut burst.objects;
-        if stack.is_empty() {
+        if burst.objects.is_empty() {
             let transfer = &mut self.transfers[order as usize];
-            let Some(left) = transfer.len().checked_sub(self.config.batch as usize) else {
+            if transfer.is_empty() {
                 return Source::Heap;
-            };
-            stack.extend(transfer.drain(left..));
+            }
+            let capacity = self.config.capacity as usize + burst.extra;
+            let left = transfer
+                .len()
+                .saturating_sub(moved(&self.config, order, capacity));
+            burst.objects.extend(transfer.drain(left..));
+            burst.widen(&self.config, order);
         }
-        burst.pops += usize::from(!stack.is_empty());
-        match stack.pop() {
+        burst.pops += usize::from(!burst.objects.is_empty());
+        match burst.objects.pop() {
             Some(object) => Source::Cache(object),
             None => Source::Heap,
         }
@@ -90,9 +103,20 @@ impl Caches {
 
     /// The heap gave `count` objects to an empty stack, and one of them was popped.
     pub fn refilled(&mut self, slot: u32, order: u32, count: usize) {
-        assert!((1..=self.config.batch as usize).contains(&count));
+        let config = &self.config;
         let burst = &mut self.slots[slot as usize][order as usize];
         assert!(burst.objects.is_empty());
+        let usual = config.capacity as usize;
+        // At least what has its bytes in one line of the block map, if a batch may be that large.
+        let line = 1024 / (16 << order);
+        let wanted = moved(config, order, usual + burst.extra).max(line.min(moved(
+            config,
+            order,
+            steady(config, order),
+        )));
+        assert!((1..=wanted).contains(&count));
+        burst.extra = burst.extra.max(wanted.saturating_sub(usual));
+        burst.widen(config, order);
         burst.objects.extend(vec![None; count - 1]);
         burst.pops += 1;
     }
@@ -106,7 +130,7 @@ impl Caches {
 
     /// Whether a stack of `order` may hold `count` objects.
     pub fn may_hold(&self, order: u32, count: usize) -> bool {
-        count <= self.most(order)
+        count <= most(&self.config, order)
     }
 
     /// The stack of `slot` is to hold `count` objects, which it may.
@@ -114,23 +138,6 @@ impl Caches {
         let usual = self.config.capacity as usize;
         let burst = &mut self.slots[slot as usize][order as usize];
         burst.extra = burst.extra.max(count.saturating_sub(usual));
-    }
-
-    /// The most objects that a stack of `order` may hold.
-    fn most(&self, order: u32) -> usize {
-        let usual = self.config.capacity;
-        let objects = if order < 2 { 512 } else { 1024 };
-        let burst = self
-            .config
-            .burst_capacity
-            .min(MAX_BURST_BYTES >> (4 + order))
-            .min(objects);
-        let most = if self.config.checking {
-            usual
-        } else {
-            usual.max(burst)
-        };
-        most as usize
     }
 
     /// Objects of `order` on the stack of `slot`.
@@ -144,23 +151,28 @@ impl Caches {
             return true;
         }
         let mut needs_heap = false;
-        let (usual, most) = (self.config.capacity as usize, self.most(order));
+        let config = &self.config;
+        let (usual, most) = (config.capacity as usize, most(config, order));
+        let steady = steady(config, order);
         let burst = &mut self.slots[slot as usize][order as usize];
         let capacity = usual + burst.extra;
         if burst.objects.len() < capacity {
             // There is room.
+        } else if burst.widen(config, order) {
+            // Now there is.
         } else if capacity < most && burst.pops >= capacity {
             burst.extra = most.min(2 * capacity) - usual;
-        } else if burst.only_fills(capacity, self.config.batch as usize) && burst.extra > 0 {
-            let narrow = usual.max(capacity / 2);
+        } else if burst.only_fills(capacity, moved(config, order, capacity)) && capacity > steady {
+            let narrow = steady.max(capacity / 2);
             burst.extra = narrow - usual;
             burst.objects.truncate(narrow - 1);
             needs_heap = true;
         } else {
             let stack = &mut burst.objects;
-            let batch = stack.split_off(stack.len() - self.config.batch as usize);
+            let batch = stack.split_off(stack.len() - moved(config, order, capacity));
             let transfer = &mut self.transfers[order as usize];
-            if transfer.len() + batch.len() <= self.config.transfer_capacity as usize {
+            let room = (config.transfer_capacity as usize * steady / usual).min(1024);
+            if transfer.len() + batch.len() <= room {
                 transfer.extend(batch);
             } else {
                 needs_heap = true;
@@ -238,6 +250,38 @@ impl Caches {
         let slots = self.slots.iter();
         slots.flat_map(|slot| (0..).zip(slot.iter().map(|burst| &burst.objects)))
     }
+}
+
+/// The most objects that a stack of `order` may hold.
+fn most(config: &Config, order: u32) -> usize {
+    let usual = config.capacity;
+    let objects = if order < 2 { 512 } else { 1024 };
+    let burst = config
+        .burst_capacity
+        .min(MAX_BURST_BYTES >> (4 + order))
+        .min(objects);
+    let most = if config.checking {
+        usual
+    } else {
+        usual.max(burst)
+    };
+    most as usize
+}
+
+/// The objects that a stack of `order` comes to hold just by missing: 8 KiB or 128 of them.
+fn steady(config: &Config, order: u32) -> usize {
+    let usual = config.capacity as usize;
+    if config.batch == 1 {
+        return usual;
+    }
+    let wide = (8192 >> (4 + order)).min(128);
+    usual.max(most(config, order).min(wide))
+}
+
+/// The objects that a stack moves at once which holds up to `capacity`.
+fn moved(config: &Config, order: u32, capacity: usize) -> usize {
+    let wide = capacity.min(steady(config, order));
+    config.batch as usize * wide / config.capacity as usize
 }
 
 fn bytes<'a>(stacks: impl Iterator<Item = &'a Stack>) -> u64 {

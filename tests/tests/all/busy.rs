@@ -2,7 +2,7 @@
 //! that loses nothing.
 
 use warena::{AllocError, Arena, Config, Context, FreeError, MAX_BLOCK_BYTES};
-use warena_tests::{Extent, GatedSource, Object, arena, hurried, prove_idle};
+use warena_tests::{Extent, GatedSource, NARROW, Object, arena, hurried, prove_idle};
 
 const MEMORY: u64 = 32 << 20;
 
@@ -58,8 +58,12 @@ fn a_context_that_may_not_wait_is_told_that_the_heap_is_busy() {
 #[test]
 fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
     let source = GatedSource::new(MEMORY);
-    let capacity = Config::SPILL_ONLY.capacity as usize;
-    for config in [Config::SPILL_ONLY, Config::DEFAULT] {
+    let capacity = NARROW.capacity as usize;
+    let without_transfer = Config {
+        transfer_capacity: 0,
+        ..NARROW
+    };
+    for config in [without_transfer, NARROW] {
         let arena = arena(&source, config);
         // SAFETY: the address is that of a live arena on this source.
         let hurried = unsafe { Arena::open(&source, arena.address(), Context::NoWait) }.unwrap();
@@ -105,11 +109,7 @@ fn a_refill_or_a_spill_that_finds_the_heap_busy_changes_nothing() {
 #[test]
 fn a_small_object_comes_from_a_larger_cache_while_the_heap_is_busy() {
     let source = GatedSource::new(MEMORY);
-    let config = Config {
-        burst_capacity: Config::DEFAULT.capacity,
-        ..Config::DEFAULT
-    };
-    let arena = arena(&source, config);
+    let arena = arena(&source, NARROW);
     let page = hurried(&source, &arena);
     let worker = page.attach().unwrap();
     let other = arena.attach().unwrap();

@@ -105,11 +105,13 @@ fn watch(
     // What the threads hold, an object or a batch on its way with each, and what the caches can
     // change by between two words of one sample.
     let _enough = Enough(samples);
-    let on_its_way = THREADS * config.batch.max(1) as usize;
+    // Stacks of 64 bytes, and with them batches, come to be so many times what they are at first.
+    const WIDER: usize = 8;
+    let on_its_way = THREADS * WIDER * config.batch.max(1) as usize;
     let caches = if config.cached_orders == 0 {
         0
     } else {
-        THREADS * config.capacity as usize + config.transfer_capacity as usize
+        WIDER * (THREADS * config.capacity as usize + config.transfer_capacity as usize)
     };
     let bound = ((THREADS * HELD + on_its_way + caches) * block_bytes(SIZE)) as u64;
     let mut before = rising(&arena.stats());

@@ -7,7 +7,7 @@ use warena::{
     Worker,
 };
 use warena_tests::{
-    CONFIGS, Extent, Object, Rng, arena, block_bytes, free_blocks, prove, prove_idle, soak,
+    CONFIGS, Extent, NARROW, Object, Rng, arena, block_bytes, free_blocks, prove, prove_idle, soak,
 };
 
 const MEMORY: u64 = 32 << 20;
@@ -364,7 +364,7 @@ fn freed_already_and_in_a_full_cache() {
 #[test]
 fn freed_already_and_in_transfer() {
     let memory = memory();
-    let arena = arena(&memory, Config::DEFAULT);
+    let arena = arena(&memory, NARROW);
     let (worker, other) = (arena.attach().unwrap(), arena.attach().unwrap());
     let (capacity, batch) = (
         Config::DEFAULT.capacity as usize,
