@@ -21,7 +21,7 @@ pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"WARE");
 
 /// The version of everything that an arena keeps in its memory. Agents with different ones do
 /// not share an arena.
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 
 /// Where a header stands in its chunk: the first block behind the block map.
 pub(crate) const HEADER_OFFSET: u32 = block_bytes(MAP_ORDER);

@@ -81,7 +81,8 @@ pub use error::{
 #[cfg(not(loom))]
 pub use global::Global;
 pub use header::LAYOUT_VERSION;
-pub use heap::block::{BlockState, block_order, block_state};
+pub use heap::block::{BlockState, block_extent, block_state};
+pub use heap::extent::Extent;
 pub use layout::Layout;
 pub use lock::Context;
 pub use memory::Memory;

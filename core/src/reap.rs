@@ -29,7 +29,9 @@ use crate::cache::lifo::Lifo;
 use crate::cache::slot::Slot;
 use crate::error::Busy;
 use crate::header::Header;
-use crate::heap::block::{BlockState, block_byte, block_order, block_state};
+use crate::heap::block::{
+    BlockState, allocated_extent, block_byte, block_extent, block_state, is_whole_of,
+};
 use crate::heap::block_map::map_byte;
 use crate::heap::central::Heap;
 use crate::heap::poison::{self, PADDING};
@@ -171,13 +173,13 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
             .flat_map(move |slot| (0..).zip(slot.stacks(memory)))
     }
 
-    /// The state of the object of `order` at `address`; none if the map has no such block there.
+    /// The state of the whole block of `order` at `address`; none if the map has no such block there.
     fn state(&self, address: u32, order: u32) -> Option<BlockState> {
         let is_block =
             address.is_multiple_of(UNIT_BYTES) && self.header.central.table.has_map(address);
         // SAFETY: in a chunk of blocks of the arena.
         let byte = is_block.then(|| unsafe { map_byte(self.memory, address) }.get())?;
-        (block_order(byte) == order).then_some(block_state(byte))
+        is_whole_of(byte, order).then_some(block_state(byte))
     }
 
     /// Marks an object of a cache as one of `state` if it is out of the heap still; whether it is.
@@ -286,8 +288,10 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
         for address in held.filter(|&address| address != 0) {
             if self.header.central.table.has_map(address) {
                 // SAFETY: in a chunk of blocks of the arena.
-                let order = block_order(unsafe { map_byte(self.memory, address) }.get());
-                self.give(heap, address, order);
+                let extent = block_extent(unsafe { map_byte(self.memory, address) }.get());
+                if let Some(extent) = extent {
+                    self.give(heap, address, extent.order());
+                }
             }
         }
         self.poison_padding(checked.resizing.get());
@@ -303,8 +307,8 @@ impl<'a, S: ChunkSource> Reaping<'a, S> {
         // object in the hands of the dead.
         unsafe {
             let byte = map_byte(self.memory, address).get();
-            if block_state(byte) == BlockState::Allocated {
-                let order = block_order(byte);
+            if let Some(extent) = allocated_extent(byte) {
+                let order = extent.order();
                 let padding = shadow::size(self.memory, address, order)..block_bytes(order);
                 poison::fill(self.memory, address, padding, PADDING);
             }

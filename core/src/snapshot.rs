@@ -5,17 +5,18 @@
 //! was, as it is, or not at all, but never beyond its chunk.
 
 use crate::header::Header;
-use crate::heap::block::{BlockState, block_order, block_state};
+use crate::heap::block::{BlockState, block_extent, block_state};
 use crate::heap::block_map::{ChunkKind, map_byte};
+use crate::heap::extent::Extent;
 use crate::memory::Memory;
-use crate::order::{CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, UNIT_BYTES, block_bytes, block_units};
+use crate::order::{CHUNK_BYTES, CHUNK_UNITS, UNIT_BYTES};
 
 /// A block as a snapshot sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenBlock {
     /// Its address: bytes from the start of the memory.
     pub address: u32,
-    /// Its bytes: 16 << order, or whole chunks for a huge block.
+    /// Its bytes: 16 << order, five or six eighths of that, or whole chunks for a huge block.
     pub bytes: u64,
     /// What it is.
     pub state: BlockState,
@@ -49,17 +50,17 @@ fn chunk_blocks(memory: Memory, chunk: u32) -> impl Iterator<Item = SeenBlock> {
             // SAFETY: the chunk was the arena's, and its memory stays readable when it is given
             // back.
             let byte = unsafe { map_byte(memory, address) }.get();
-            let (state, order) = (block_state(byte), block_order(byte));
-            let fits = order <= CHUNK_ORDER && unit + block_units(order) <= CHUNK_UNITS;
-            if state == BlockState::Interior || !fits {
+            let state = block_state(byte);
+            let units = block_extent(byte).map_or(CHUNK_UNITS + 1, Extent::units);
+            if state == BlockState::Interior || unit + units > CHUNK_UNITS {
                 // A block that is changing: go on where the next one may start.
                 unit += 1;
                 continue;
             }
-            unit += block_units(order);
+            unit += units;
             return Some(SeenBlock {
                 address,
-                bytes: block_bytes(order).into(),
+                bytes: (units * UNIT_BYTES).into(),
                 state,
             });
         }

@@ -4,7 +4,7 @@
 //!
 //! 1. Every byte of a chunk belongs to one block: each chunk's map is walked from block to
 //!    block, and no byte inside a block claims a start.
-//! 2. A block's address is a multiple of its size.
+//! 2. A block's address is a multiple of its order's size.
 //! 3. No two free buddies of one order exist.
 //! 4. The counters are what the maps say.
 //! 5. An object is in one place: the free lists hold exactly the blocks marked free, the caches
@@ -20,9 +20,10 @@
 
 use crate::damage::{Damage, DamageKind};
 use crate::header::Header;
-use crate::heap::block::{BlockState, INTERIOR, block_order, block_state};
+use crate::heap::block::{BlockState, INTERIOR, block_extent, block_state, is_whole_of};
 use crate::heap::block_map::{ChunkKind, map_byte};
 use crate::heap::central::Heap;
+use crate::heap::extent::Extent;
 use crate::heap::free_list::FreeNode;
 use crate::heap::poison::{self, FREED, PADDING};
 use crate::heap::shadow;
@@ -34,15 +35,17 @@ use crate::stats;
 use crate::sync::PlainU32;
 use crate::violation::{Verification, Violation};
 
-/// Objects of one state and order: how many, and the sum of their hashes.
+/// Objects of one state and order: how many, their units, and the sum of their hashes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     objects: u64,
+    units: u64,
     hashes: u64,
 }
 
 impl Tally {
-    fn add(&mut self, address: u32) {
+    fn add(&mut self, address: u32, extent: Extent) {
+        self.units += u64::from(extent.units());
         // A multiplicative hash: sums of different sets of addresses differ but for one chance
         // in 2^64, where sums of the addresses themselves would often agree.
         let mixed = u64::from(address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -63,7 +66,7 @@ struct Blocks {
 }
 
 impl Iterator for Blocks {
-    type Item = Result<(u32, BlockState, u32), Violation>;
+    type Item = Result<(u32, BlockState, Extent), Violation>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.unit >= CHUNK_UNITS {
@@ -78,22 +81,22 @@ impl Iterator for Blocks {
         if state == BlockState::Interior {
             return Some(Err(Violation::NoBlock { address, byte }));
         }
-        let order = block_order(byte);
-        if order > CHUNK_ORDER
-            || !unit.is_multiple_of(block_units(order))
-            || unit + block_units(order) > CHUNK_UNITS
-        {
+        let Some(extent) = block_extent(byte) else {
+            return Some(Err(Violation::NoBlock { address, byte }));
+        };
+        let (order, units) = (extent.order(), extent.units());
+        if !unit.is_multiple_of(block_units(order)) || unit + units > CHUNK_UNITS {
             return Some(Err(Violation::Misplaced { address, order }));
         }
-        let inner = (1..block_units(order)).map(|offset| address + offset * UNIT_BYTES);
+        let inner = (1..units).map(|offset| address + offset * UNIT_BYTES);
         for inside in inner {
             // SAFETY: inside the block, so inside the chunk.
             if unsafe { map_byte(self.memory, inside) }.get() != INTERIOR {
                 return Some(Err(Violation::Overlap { address, inside }));
             }
         }
-        self.unit = unit + block_units(order);
-        Some(Ok((address, state, order)))
+        self.unit = unit + units;
+        Some(Ok((address, state, extent)))
     }
 }
 
@@ -120,7 +123,7 @@ pub(crate) fn verify(header: &Header, heap: &Heap<'_>) -> Result<Verification, V
 
     let bytes = |state: BlockState| {
         (0..ORDERS)
-            .map(|order| maps[state as usize][order].objects * u64::from(block_bytes(order as u32)))
+            .map(|order| maps[state as usize][order].units * u64::from(UNIT_BYTES))
             .sum::<u64>()
     };
     result.blocks = maps.iter().flatten().map(|tally| tally.objects).sum();
@@ -225,14 +228,15 @@ fn walk_chunk(memory: Memory, chunk: u32, maps: &mut Tallies) -> Result<u64, Vio
     // The free block before, if the next one could be its buddy.
     let mut before = None;
     for block in blocks {
-        let (address, state, order) = block?;
+        let (address, state, extent) = block?;
+        let order = extent.order();
         // Both kinds of free blocks are on one list.
         let tallied = if state.is_free() {
             BlockState::Free
         } else {
             state
         };
-        maps[tallied as usize][order as usize].add(address);
+        maps[tallied as usize][order as usize].add(address, extent);
         let unit = (address - chunk) / UNIT_BYTES;
         if state.is_free() {
             free_units += u64::from(block_units(order));
@@ -264,12 +268,12 @@ fn check_free_lists(heap: &Heap<'_>, free: &[Tally; ORDERS]) -> Result<(), Viola
             // SAFETY: aligned, and in a chunk of the arena.
             let (byte, node) =
                 unsafe { (map_byte(memory, address), memory.at::<FreeNode>(address)) };
-            let is_free = block_state(byte.get()).is_free() && block_order(byte.get()) == order;
+            let is_free = block_state(byte.get()).is_free() && is_whole_of(byte.get(), order);
             // A node knows one node before it, so a list that comes back to itself is seen here.
             if !is_free || node.previous.get() != previous {
                 return Err(broken);
             }
-            listed.add(address);
+            listed.add(address, Extent::whole(order));
             previous = address;
             address = node.next.get();
         }
@@ -287,7 +291,7 @@ fn check_free_lists(heap: &Heap<'_>, free: &[Tally; ORDERS]) -> Result<(), Viola
 fn find_unlisted(heap: &Heap<'_>, wanted: u32) -> Option<Violation> {
     let memory = heap.memory();
     all_blocks(heap)
-        .filter(|&(_, state, order)| state.is_free() && order == wanted)
+        .filter(|&(_, state, extent)| state.is_free() && extent.order() == wanted)
         .find(|&(address, ..)| {
             let mut listed = heap.central().lists.head(wanted);
             while listed != 0 && listed != address {
@@ -300,7 +304,7 @@ fn find_unlisted(heap: &Heap<'_>, wanted: u32) -> Option<Violation> {
 }
 
 /// Every block of every chunk, whose maps were found sound before.
-fn all_blocks(heap: &Heap<'_>) -> impl Iterator<Item = (u32, BlockState, u32)> {
+fn all_blocks(heap: &Heap<'_>) -> impl Iterator<Item = (u32, BlockState, Extent)> {
     let memory = heap.memory();
     heap.chunks()
         .of_kind(ChunkKind::Blocks)
@@ -344,9 +348,9 @@ fn quarantined_order(header: &Header, memory: Memory, address: u32) -> u32 {
     let owned = address.is_multiple_of(UNIT_BYTES) && header.central.table.has_map(address);
     // SAFETY: aligned, and in a chunk of the arena.
     owned
-        .then(|| block_order(unsafe { map_byte(memory, address) }.get()))
-        .filter(|&order| order < CHUNK_ORDER)
-        .unwrap_or(0)
+        .then(|| block_extent(unsafe { map_byte(memory, address) }.get()))
+        .flatten()
+        .map_or(0, Extent::order)
 }
 
 /// Looks for deferred blocks, which nothing can hold: whoever takes the heap lock drains that list
@@ -365,7 +369,8 @@ fn check_strays(heap: &Heap<'_>, maps: &Tallies) -> Result<(), Violation> {
 /// byte behind an allocated object was written, and none of an object in a quarantine.
 fn check_bytes(header: &Header, heap: &Heap<'_>) -> Result<(), Violation> {
     let memory = heap.memory();
-    for (address, state, order) in all_blocks(heap) {
+    for (address, state, extent) in all_blocks(heap) {
+        let order = extent.order();
         // SAFETY: the mode gives every chunk of blocks a shadow map; the block lies in one.
         let size = unsafe { shadow::size(memory, address, order) };
         // A block may be allocated and nothing of it asked for: an agent ended as it was handed out.
@@ -421,14 +426,14 @@ fn check_entries(
             } else {
                 INTERIOR
             };
-            if block_state(byte) != state || block_order(byte) != order {
+            if block_state(byte) != state || !is_whole_of(byte, order) {
                 return Err(Violation::Entry {
                     address,
                     order,
                     byte,
                 });
             }
-            held[state as usize].add(address);
+            held[state as usize].add(address, Extent::whole(order));
         }
         for state in [BlockState::Cached, BlockState::InTransfer] {
             let found = maps[state as usize][order as usize];
@@ -455,7 +460,7 @@ fn find_misheld(
     state: BlockState,
 ) -> Option<Violation> {
     all_blocks(heap)
-        .filter(|&(_, found, order)| found == state && order == wanted)
+        .filter(|&(_, found, extent)| found == state && extent.order() == wanted)
         .find_map(|(address, ..)| {
             let holders = places(header, memory, wanted)
                 .filter(|&(_, held)| held == address)

@@ -55,12 +55,36 @@ fn factor() -> usize {
     }
 }
 
-/// Bytes of the block that serves a request of `size` bytes: of whole chunks where it is huge.
-pub fn block_bytes(size: usize) -> usize {
+/// Bytes of the smallest whole block that holds `size` bytes, by which the one that serves them is
+/// aligned up to 1 MiB: of whole chunks where it is huge.
+pub fn whole_bytes(size: usize) -> usize {
     if size > MAX_BLOCK_BYTES as usize {
         return size.next_multiple_of(CHUNK_BYTES as usize);
     }
     (UNIT_BYTES as usize) << order_of(size as u32)
+}
+
+/// Bytes of the block that serves a request of `size` bytes in an arena of the default settings.
+pub fn block_bytes(size: usize) -> usize {
+    let whole = whole_bytes(size);
+    if size > MAX_BLOCK_BYTES as usize {
+        return whole;
+    }
+    // Above 4 KiB five and six eighths of a block are a block too.
+    let cut = [whole * 5 / 8, whole * 6 / 8];
+    let fits = cut
+        .into_iter()
+        .find(|&bytes| size > 4096 && size <= bytes && size > whole / 2);
+    fits.unwrap_or(whole)
+}
+
+/// The same where checking mode, or a cache of that order, serves whole blocks only.
+pub fn block_bytes_of(config: &Config, size: usize) -> usize {
+    let is_block = (1..=MAX_BLOCK_BYTES as usize).contains(&size);
+    if is_block && (config.checking || order_of(size as u32) < config.cached_orders) {
+        return whole_bytes(size);
+    }
+    block_bytes(size)
 }
 
 /// An arena on `source`, made by an agent that may wait.

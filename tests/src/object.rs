@@ -1,7 +1,7 @@
 //! An allocated object with a stamp in its bytes: whoever else writes there is found out.
 
-use crate::block_bytes;
 use crate::rng::mix;
+use crate::whole_bytes;
 use std::ptr::NonNull;
 use warena::{AllocError, CHUNK_BYTES, ChunkSource, ReallocError, Worker};
 
@@ -49,7 +49,7 @@ impl Object {
     ///
     /// `size` bytes at `pointer` are writable, and the caller's to give.
     pub unsafe fn adopt(pointer: NonNull<u8>, size: usize, stamp: u64, extent: Extent) -> Self {
-        let block = block_bytes(size);
+        let block = whole_bytes(size);
         assert_eq!(
             pointer.as_ptr() as usize % block.min(CHUNK_BYTES as usize),
             0,

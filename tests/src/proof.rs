@@ -1,8 +1,8 @@
 //! The proof that every test ends with: `verify()`, and that the counters tell the same story.
 
 use warena::{
-    Arena, BlockState, CHUNK_BYTES, ChunkSource, Layout, MAX_ORDER, Memory, UNIT_BYTES,
-    Verification, block_order, block_state,
+    Arena, BlockState, CHUNK_BYTES, ChunkSource, Layout, Memory, UNIT_BYTES, Verification,
+    block_extent, block_state,
 };
 
 /// A chunk of which nothing is in use: its map, and one free block each of orders 12 to 15.
@@ -70,7 +70,8 @@ pub fn block_at(memory: Memory, address: u32) -> (BlockState, u32) {
     let map = (address & !(CHUNK_BYTES - 1)) + address % CHUNK_BYTES / UNIT_BYTES;
     // SAFETY: a chunk of blocks begins with its map, which stays readable while the arena lives.
     let byte = unsafe { memory.pointer::<u8>(map).read_volatile() };
-    (block_state(byte), block_order(byte))
+    let extent = block_extent(byte).expect("a byte that a block may have");
+    (block_state(byte), extent.order())
 }
 
 /// Every free block of the arena, read from its block maps: its address and order.
@@ -90,9 +91,9 @@ pub fn free_blocks<S: ChunkSource>(
             let start = chunk * CHUNK_BYTES;
             (0..CHUNK_BYTES / UNIT_BYTES).filter_map(move |unit| {
                 let map = byte(start + unit);
-                let free = block_state(map).is_free();
-                debug_assert!(!free || block_order(map) <= MAX_ORDER);
-                free.then(|| (start + unit * UNIT_BYTES, block_order(map)))
+                let extent = block_extent(map).filter(|_| block_state(map).is_free())?;
+                debug_assert!(extent.is_whole());
+                Some((start + unit * UNIT_BYTES, extent.order()))
             })
         })
 }

@@ -10,7 +10,7 @@
 //! of the transfer cache that it sits in. A block passes from one to another through a lock or
 //! through the program's own hand-over, so the byte is a plain one.
 
-use super::block::{BlockState, block_byte, block_order, block_state};
+use super::block::{BlockState, block_byte, block_extent, block_state};
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_units, chunk_index,
@@ -136,7 +136,7 @@ pub(crate) unsafe fn enclosing_block(memory: Memory, address: u32) -> Option<(u3
         // SAFETY: the address lies in the same chunk.
         let byte = unsafe { map_byte(memory, start_address) }.get();
         let state = block_state(byte);
-        (state != BlockState::Interior && block_order(byte) >= order)
-            .then_some((start_address, state))
+        let covers = block_extent(byte).is_some_and(|extent| start + extent.units() > unit);
+        (state != BlockState::Interior && covers).then_some((start_address, state))
     })
 }

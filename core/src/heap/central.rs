@@ -9,9 +9,10 @@
 //! How the heap gets chunks and gives them back is in [`growth`](super::growth), blocks larger
 //! than a chunk can give in [`huge`](super::huge), resizing in place in [`resize`](super::resize).
 
-use super::block::{BlockState, INTERIOR, block_byte, block_order, block_state};
+use super::block::{BlockState, INTERIOR, block_extent, block_state, extent_byte, is_whole_of};
 use super::block_map::{ChunkKind, ChunkTable, map_byte};
 use super::deferred::Deferred;
+use super::extent::Extent;
 use super::free_list::{FreeLists, FreeNode};
 use crate::agent::Agent;
 use crate::error::Busy;
@@ -170,23 +171,20 @@ impl<'a> Heap<'a> {
         chunk_of(central.unwrap_or(0))
     }
 
-    /// Takes one block of `order` out of the chunks that there are.
-    pub(crate) fn take(&mut self, order: u32) -> Option<Taken> {
-        self.take_aligned(order, order)
-    }
-
-    /// Takes one block of `order` that is aligned as one of `alignment` is.
-    pub(crate) fn take_aligned(&mut self, order: u32, alignment: u32) -> Option<Taken> {
-        let taken = self.take_run(alignment.max(order), order, 1)?;
-        self.mark(taken.address, order, BlockState::Allocated);
+    /// Takes one block of `extent`, aligned as one of order `alignment` is, out of the chunks that there
+    /// are.
+    pub(crate) fn take_aligned(&mut self, extent: Extent, alignment: u32) -> Option<Taken> {
+        let order = extent.order();
+        let taken = self.take_run(alignment.max(order), extent.units(), 1)?;
+        self.mark(taken.address, extent, BlockState::Allocated);
         self.count_taken(order, 1);
         Some(taken)
     }
 
     /// Takes one block of `order` for the allocator itself.
     pub(crate) fn take_metadata(&mut self, order: u32) -> Option<u32> {
-        let address = self.take_run(order, order, 1)?.address;
-        self.mark(address, order, BlockState::Metadata);
+        let address = self.take_run(order, block_units(order), 1)?.address;
+        self.mark(address, Extent::whole(order), BlockState::Metadata);
         self.central.metadata_units.add(block_units(order));
         Some(address)
     }
@@ -210,7 +208,7 @@ impl<'a> Heap<'a> {
             self.unlist(loose, order);
             self.central.free_units.sub(block_units(order));
             each(loose);
-            self.mark(loose, order, state);
+            self.mark(loose, Extent::whole(order), state);
             taken += 1;
         }
         while taken < count {
@@ -223,13 +221,13 @@ impl<'a> Heap<'a> {
                 break;
             };
             let run = (count - taken).min(1 << (from - order));
-            let Some(start) = self.take_run(from, order, run) else {
+            let Some(start) = self.take_run(from, run * block_units(order), run) else {
                 break;
             };
             for index in 0..run {
                 let address = start.address + index * block_bytes(order);
                 each(address);
-                self.mark(address, order, state);
+                self.mark(address, Extent::whole(order), state);
             }
             taken += run;
         }
@@ -240,12 +238,12 @@ impl<'a> Heap<'a> {
     /// Takes one block and cuts it into `1 << n_order` objects of `order`, all allocated.
     /// Returns the first; the others follow at a stride of their size.
     pub(crate) fn take_bulk(&mut self, order: u32, n_order: u32) -> Option<Taken> {
-        let start = self.take_run(order + n_order, order, 1 << n_order)?;
+        let start = self.take_run(order + n_order, block_units(order + n_order), 1 << n_order)?;
         // The first one last: until then all of it is one free block.
         for index in (0..1 << n_order).rev() {
             self.mark(
                 start.address + index * block_bytes(order),
-                order,
+                Extent::whole(order),
                 BlockState::Allocated,
             );
         }
@@ -253,7 +251,7 @@ impl<'a> Heap<'a> {
         Some(start)
     }
 
-    /// Returns the block at `address` to the lists, merged with every free buddy.
+    /// Returns the whole block at `address` to the lists, merged with every free buddy.
     ///
     /// # Safety
     ///
@@ -261,6 +259,33 @@ impl<'a> Heap<'a> {
     pub(crate) unsafe fn give(&mut self, address: u32, order: u32) {
         self.central.out[order as usize].sub(1);
         self.insert(address, order);
+    }
+
+    /// [`give`](Self::give) of a block that may be cut short.
+    ///
+    /// # Safety
+    ///
+    /// The block is out of this heap, of `extent`, and nobody uses it any more.
+    pub(crate) unsafe fn give_extent(&mut self, address: u32, extent: Extent) {
+        self.central.out[extent.order() as usize].sub(1);
+        let start = unit_of(address);
+        let pieces = self.insert_area(chunk_of(address), start, start + extent.units());
+        self.central.splits.add((pieces - 1).into());
+    }
+
+    /// Lists the units `from .. to` of a chunk, which are nobody's and whose bytes are clear but for the
+    /// first one, merged with what is free around them; how many pieces they were. The first piece
+    /// goes first: from then on no byte says that any of it is out of the heap.
+    pub(super) fn insert_area(&mut self, chunk: u32, from: u32, to: u32) -> u32 {
+        let mut unit = from;
+        let mut pieces = 0;
+        while unit < to {
+            let order = unit.trailing_zeros().min((to - unit).ilog2());
+            self.insert(chunk + unit * UNIT_BYTES, order);
+            unit += block_units(order);
+            pieces += 1;
+        }
+        pieces
     }
 
     /// Frees every object on the deferred list: what every holder of the lock does first.
@@ -278,18 +303,18 @@ impl<'a> Heap<'a> {
         while address != 0 {
             // A link stands in freed memory, where a stray write of the program may reach it:
             // what is not a deferred block ends the chain. `verify` names the blocks behind it.
-            let Some(order) = self.deferred_order(address) else {
+            let Some(extent) = self.deferred_extent(address) else {
                 return;
             };
             // SAFETY: the block is a deferred one, and its first word its link.
             let next = unsafe { self.memory.at::<PlainU32>(address) }.get();
             // SAFETY: a deferred block is out of the heap, and only the list held it.
-            unsafe { self.free_deferred(address, order, source) };
+            unsafe { self.free_deferred(address, extent, source) };
             address = next;
         }
     }
 
-    /// Frees the deferred block at `address`, of `order`, or huge where that is `None`.
+    /// Frees the deferred block at `address`, of `extent`, or huge where that is `None`.
     ///
     /// # Safety
     ///
@@ -297,15 +322,15 @@ impl<'a> Heap<'a> {
     pub(super) unsafe fn free_deferred(
         &mut self,
         address: u32,
-        order: Option<u32>,
+        extent: Option<Extent>,
         source: &impl ChunkSource,
     ) {
         let deferred = &self.central.deferred;
-        match order {
-            Some(order) => {
+        match extent {
+            Some(extent) => {
                 // SAFETY: out of the heap, and nobody's.
-                deferred.drain(address, block_units(order), || unsafe {
-                    self.give(address, order);
+                deferred.drain(address, extent.units(), || unsafe {
+                    self.give_extent(address, extent);
                 });
                 self.trim(source, address);
             }
@@ -320,35 +345,35 @@ impl<'a> Heap<'a> {
         self.central.drained.add(1);
     }
 
-    /// The order of the deferred block at `address`, `Some(None)` for a huge one; `None` if there
+    /// The extent of the deferred block at `address`, `Some(None)` for a huge one; `None` if there
     /// is no such block.
-    pub(super) fn deferred_order(&self, address: u32) -> Option<Option<u32>> {
+    pub(super) fn deferred_extent(&self, address: u32) -> Option<Option<Extent>> {
         match self.central.table.kind(address) {
             ChunkKind::HugeDeferred => address.is_multiple_of(CHUNK_BYTES).then_some(None),
             ChunkKind::Blocks if address.is_multiple_of(UNIT_BYTES) => {
                 // SAFETY: in a chunk of blocks of the arena.
                 let byte = unsafe { map_byte(self.memory, address) }.get();
-                (block_state(byte) == BlockState::Deferred).then(|| Some(block_order(byte)))
+                let extent = block_extent(byte)?;
+                (block_state(byte) == BlockState::Deferred).then_some(Some(extent))
             }
             _ => None,
         }
     }
 
-    /// Finds a block of `from` or above, keeps `count` blocks of `order` at its start, and lists
-    /// the rest.
-    fn take_run(&mut self, from: u32, order: u32, count: u32) -> Option<Taken> {
+    /// Finds a block of `from` or above, keeps `run` units at its start, which will be so many
+    /// `blocks`, and lists the rest.
+    fn take_run(&mut self, from: u32, run: u32, blocks: u32) -> Option<Taken> {
         let found = self.central.lists.first_at_least(from)?;
         let address = self.central.lists.head(found);
         let state = self.unlist(address, found);
 
         // Halve until the run fills more than half of what is left; then cut the tail that the
         // run does not reach into the blocks that halving it would leave.
-        let run = block_units(order) * count;
         let start = unit_of(address);
         let mut end = start + block_units(found);
         let mut splits = 0;
         let mut piece = found;
-        while piece > order && run <= block_units(piece - 1) {
+        while piece > 0 && run <= block_units(piece - 1) {
             piece -= 1;
             end -= block_units(piece);
             splits += 1;
@@ -361,7 +386,7 @@ impl<'a> Heap<'a> {
             tail += block_units(size);
             splits += 1;
         }
-        splits += count - 1;
+        splits += blocks - 1;
         self.central.splits.add(splits.into());
         self.central.free_units.sub(run);
         Some(Taken {
@@ -397,12 +422,12 @@ impl<'a> Heap<'a> {
     pub(super) fn is_free(&self, address: u32, order: u32) -> bool {
         // SAFETY: the caller's address is in a chunk of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
-        block_state(byte).is_free() && block_order(byte) == order
+        block_state(byte).is_free() && is_whole_of(byte, order)
     }
 
     /// Marks the block free and puts it on its list.
     pub(super) fn list(&mut self, address: u32, order: u32, state: BlockState) {
-        self.mark(address, order, state);
+        self.mark(address, Extent::whole(order), state);
         // SAFETY: the lock is held; the caller took the block off every list or never listed it.
         unsafe { self.central.lists.push(self.memory, order, address) };
         self.count_free(address, block_units(order));
@@ -426,9 +451,9 @@ impl<'a> Heap<'a> {
         state
     }
 
-    pub(super) fn mark(&self, address: u32, order: u32, state: BlockState) {
+    pub(super) fn mark(&self, address: u32, extent: Extent, state: BlockState) {
         // SAFETY: the heap owns the block until it hands it out.
-        unsafe { map_byte(self.memory, address) }.set(block_byte(state, order));
+        unsafe { map_byte(self.memory, address) }.set(extent_byte(state, extent));
     }
 
     /// Adds to the free units of the chunk, and sees it become empty or cease to be; a negative

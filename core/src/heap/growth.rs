@@ -6,6 +6,7 @@
 use super::block::{BlockState, INTERIOR};
 use super::block_map::{self, ChunkKind, MAP_ORDER, USABLE_UNITS};
 use super::central::Heap;
+use super::extent::Extent;
 use super::shadow;
 use super::shadow::{SHADOW_OFFSET, SHADOW_ORDER};
 use crate::memory::Memory;
@@ -52,7 +53,8 @@ impl Heap<'_> {
         if self.is_shadowed() {
             // SAFETY: the chunk is the heap's, and this part of it on no list.
             unsafe { shadow::begin(self.memory, chunk, run.zeroed) };
-            self.mark(chunk + SHADOW_OFFSET, SHADOW_ORDER, BlockState::Metadata);
+            let shadow = Extent::whole(SHADOW_ORDER);
+            self.mark(chunk + SHADOW_OFFSET, shadow, BlockState::Metadata);
             // The map took half of a block.
             self.central.splits.add(1);
         }

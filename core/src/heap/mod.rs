@@ -11,6 +11,7 @@ pub(crate) mod block;
 pub(crate) mod block_map;
 pub(crate) mod central;
 pub(crate) mod deferred;
+pub(crate) mod extent;
 pub(crate) mod free_list;
 pub(crate) mod growth;
 pub(crate) mod huge;

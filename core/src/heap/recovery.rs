@@ -30,9 +30,10 @@
 //! being linked; but its slot names it, from before it is marked until it is on the list. So a
 //! marked block that no slot names, and that is still marked after one more drain, is a stray.
 
-use super::block::{BlockState, INTERIOR, block_order, block_state};
+use super::block::{BlockState, INTERIOR, block_extent, block_state};
 use super::block_map::{ChunkKind, map_byte};
 use super::central::Heap;
+use super::extent::Extent;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_units, chunk_index,
 };
@@ -109,7 +110,7 @@ impl Heap<'_> {
     fn settle_drained(&mut self) {
         let deferred = &self.central.deferred;
         let draining = deferred.draining.get();
-        if draining != 0 && self.deferred_order(draining).is_none() {
+        if draining != 0 && self.deferred_extent(draining).is_none() {
             deferred
                 .drained_units
                 .set(deferred.drained_units_then.get());
@@ -149,16 +150,19 @@ impl Heap<'_> {
             let address = chunk + unit * UNIT_BYTES;
             // SAFETY: in a chunk of the arena.
             let byte = unsafe { map_byte(self.memory, address) }.get();
-            let (state, order) = (block_state(byte), block_order(byte));
-            let units = block_units(order.min(CHUNK_ORDER));
-            let is_placed = unit.is_multiple_of(units) && unit + units <= CHUNK_UNITS;
+            let (state, extent) = (block_state(byte), block_extent(byte));
+            let units = extent.map_or(1, Extent::units);
+            let order = extent.map_or(0, Extent::order);
+            let is_placed = extent.is_some()
+                && unit.is_multiple_of(block_units(order))
+                && unit + units <= CHUNK_UNITS;
             let is_kept = match state {
                 BlockState::Interior | BlockState::Free | BlockState::Zeroed => false,
                 BlockState::Metadata => is_metadata(address),
                 BlockState::Allocated
                 | BlockState::Cached
                 | BlockState::InTransfer
-                | BlockState::Deferred => order < CHUNK_ORDER,
+                | BlockState::Deferred => true,
             };
             if is_kept && is_placed {
                 self.list_area(chunk, free_from, unit, count);
@@ -244,16 +248,16 @@ impl Heap<'_> {
                 if !matches!(kind, ChunkKind::Blocks | ChunkKind::HugeDeferred) {
                     break;
                 }
-                if self.deferred_order(address).is_some() && !is_being_deferred(address) {
+                if self.deferred_extent(address).is_some() && !is_being_deferred(address) {
                     self.drain_deferred(source);
-                    if let Some(order) = self.deferred_order(address) {
-                        let units = order.map_or_else(
+                    if let Some(extent) = self.deferred_extent(address) {
+                        let units = extent.map_or_else(
                             || table.run_chunks(address).get() * CHUNK_UNITS,
-                            block_units,
+                            Extent::units,
                         );
                         account(address, units);
                         // SAFETY: deferred, and no list nor living worker has it.
-                        unsafe { self.free_deferred(address, order, source) };
+                        unsafe { self.free_deferred(address, extent, source) };
                     }
                 }
                 let Some(next) = address.checked_add(match kind {

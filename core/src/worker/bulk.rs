@@ -4,6 +4,7 @@ use super::Worker;
 use super::check::Block;
 use super::miss::{Effort, Request};
 use crate::error::{AllocError, Busy, FreeError};
+use crate::heap::extent::Extent;
 use crate::order::{MAX_ORDER, block_bytes};
 use crate::source::ChunkSource;
 
@@ -49,7 +50,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             let address = first.address + index * block_bytes(order);
             let block = Block {
                 address,
-                order: Some(order),
+                extent: Some(Extent::whole(order)),
             };
             *object = self.hand_out(block, size).as_ptr();
         }

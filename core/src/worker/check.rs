@@ -2,17 +2,27 @@
 
 use super::Worker;
 use crate::error::FreeError;
-use crate::heap::block::{BlockState, allocated_order, block_order, block_state};
+use crate::heap::block::{BlockState, allocated_extent, block_state};
 use crate::heap::block_map::{ChunkKind, enclosing_block, map_byte};
-use crate::order::{CHUNK_BYTES, MAX_ORDER, UNIT_BYTES, block_bytes};
+use crate::heap::extent::Extent;
+use crate::order::{CHUNK_BYTES, UNIT_BYTES};
 use crate::source::ChunkSource;
 
 /// An allocated block.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) address: u32,
-    /// Its order, or `None` for a huge block.
-    pub(super) order: Option<u32>,
+    /// What it covers, or `None` for a huge block.
+    pub(super) extent: Option<Extent>,
+}
+
+impl Block {
+    /// The order of a whole block: one that a cache may hold.
+    pub(super) fn whole_order(self) -> Option<u32> {
+        self.extent
+            .filter(|extent| extent.is_whole())
+            .map(Extent::order)
+    }
 }
 
 impl<S: ChunkSource> Worker<'_, S> {
@@ -34,8 +44,8 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Bytes of the whole block.
     pub(super) fn block_bytes(&self, block: Block) -> usize {
-        match block.order {
-            Some(order) => block_bytes(order) as usize,
+        match block.extent {
+            Some(extent) => extent.bytes() as usize,
             None => {
                 let chunks = self.header.central.table.run_chunks(block.address).get();
                 chunks as usize * CHUNK_BYTES as usize
@@ -43,12 +53,12 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
     }
 
-    /// Whether a free block of `order` seems to start at `address`, in a chunk of blocks: only as
-    /// true as the moment, without the heap lock.
-    pub(super) fn looks_free(&self, address: u32, order: u32) -> bool {
+    /// Whether a free block seems to start at `address`, in a chunk of blocks: only as true as the
+    /// moment, without the heap lock.
+    pub(super) fn looks_free(&self, address: u32) -> bool {
         // SAFETY: the caller's address lies in a chunk of blocks of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
-        block_state(byte).is_free() && block_order(byte) == order
+        block_state(byte).is_free()
     }
 
     /// The allocated block at `pointer`, or what else it is.
@@ -72,10 +82,10 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
         // SAFETY: the chunk table says that the address lies in a chunk of blocks of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
-        let order = allocated_order(byte);
-        (order <= MAX_ORDER).then_some(Block {
+        let extent = allocated_extent(byte)?;
+        Some(Block {
             address,
-            order: Some(order),
+            extent: Some(extent),
         })
     }
 
@@ -85,7 +95,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             && self.header.central.table.kind(address) == ChunkKind::Huge;
         starts.then_some(Block {
             address,
-            order: None,
+            extent: None,
         })
     }
 

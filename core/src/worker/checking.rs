@@ -23,7 +23,7 @@ use crate::cache::checked::Checked;
 use crate::check::huge_padding;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Busy, FreeError, ReallocError};
-use crate::heap::block::{BlockState, block_byte, block_order};
+use crate::heap::block::{BlockState, block_byte, block_extent};
 use crate::heap::block_map::{ChunkKind, map_byte};
 use crate::heap::central::Heap;
 use crate::heap::poison::{self, FREED, PADDING};
@@ -47,7 +47,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Bytes that were asked for when the block was allocated.
     pub(super) fn requested(&self, block: Block) -> usize {
-        match block.order {
+        match block.whole_order() {
             // SAFETY: the mode gives every chunk of blocks a shadow map.
             Some(order) => unsafe { shadow::size(self.memory, block.address, order) as usize },
             None => {
@@ -59,7 +59,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     fn set_requested(&self, block: Block, size: usize) {
-        match block.order {
+        match block.whole_order() {
             // SAFETY: as above, and the block is this worker's.
             Some(order) => unsafe {
                 shadow::set(self.memory, block.address, order, size as u32);
@@ -123,7 +123,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     ) -> Result<(), FreeError> {
         checked.claiming.set(block.address);
         let freed = self.free_claimed(checked, block, release);
-        if block.order.is_none() {
+        if block.extent.is_none() {
             self.slot.deferring.end();
         }
         checked.let_go(block.address);
@@ -141,11 +141,9 @@ impl<S: ChunkSource> Worker<'_, S> {
         let size = self.requested(block);
         self.look_behind(checked, block, size);
         checked.requested.add((size as u64).wrapping_neg());
-        let Block {
-            address,
-            order: Some(order),
-        } = block
-        else {
+        let address = block.address;
+        // In this mode all but huge blocks are whole.
+        let Some(order) = block.whole_order() else {
             // No padding, for who has these chunks next and ends before it says how much.
             self.set_requested(block, self.block_bytes(block));
             release(block);
@@ -168,7 +166,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Makes an allocated block this worker's, or says why somebody else's free came first.
     fn claim(&self, block: Block) -> Result<(), FreeError> {
-        let (claimed, meanwhile) = match block.order {
+        let (claimed, meanwhile) = match block.whole_order() {
             Some(order) => {
                 let [from, to] = [BlockState::Allocated, BlockState::Cached];
                 // SAFETY: the block lies in a chunk of blocks of the arena.
@@ -201,7 +199,8 @@ impl<S: ChunkSource> Worker<'_, S> {
     fn leave_quarantine(&self, checked: &Checked) -> Option<Block> {
         let address = checked.quarantine.oldest(self.memory)?;
         // SAFETY: what is in the quarantine is a block of the arena.
-        let order = block_order(unsafe { map_byte(self.memory, address) }.get());
+        let extent = block_extent(unsafe { map_byte(self.memory, address) }.get())?;
+        let order = extent.order();
         checked.leaving.set(address);
         checked.quarantine.drop_oldest(order);
         let bytes = 0..block_bytes(order);
@@ -210,14 +209,14 @@ impl<S: ChunkSource> Worker<'_, S> {
         self.report(checked, DamageKind::AfterFree, address, damaged);
         Some(Block {
             address,
-            order: Some(order),
+            extent: Some(extent),
         })
     }
 
     /// Gives a claimed block on to the stack of its order or to the heap.
     #[inline(never)]
     pub(super) fn release(&self, block: Block, patience: Patience) {
-        if let Some(order) = block.order
+        if let Some(order) = block.whole_order()
             && let Some(lifo) = self.stack(order)
             && (lifo.push(self.memory, block.address)
                 || self.make_room(lifo, order, patience).is_ok()
@@ -257,14 +256,14 @@ impl<S: ChunkSource> Worker<'_, S> {
         size: usize,
     ) -> Result<bool, ReallocError> {
         let Some(checked) = self.slot.checked(self.memory) else {
-            return self.resize(block, request);
+            return self.resize(block, request, size);
         };
         let before = self.requested(block);
         self.look_behind(checked, block, before);
         checked.resizing.set(block.address);
         // What a smaller block gives up is somebody else's as soon as the heap has it.
         self.set_requested(block, before.min(size));
-        let resized = self.resize(block, request);
+        let resized = self.resize(block, request, size);
         let requested = if matches!(resized, Ok(true)) {
             size
         } else {

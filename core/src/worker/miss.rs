@@ -7,11 +7,12 @@ use crate::agent::Agent;
 use crate::cache::lifo::Lifo;
 use crate::config::MAX_CACHED_ORDERS;
 use crate::error::{AllocError, Busy, FreeError};
-use crate::heap::block::BlockState;
-use crate::heap::block_map::ChunkKind;
+use crate::heap::block::{BlockState, extent_byte};
+use crate::heap::block_map::{ChunkKind, map_byte};
 use crate::heap::central::{Heap, Taken};
+use crate::heap::extent::Extent;
 use crate::lock::Patience;
-use crate::order::{CHUNK_BYTES, CHUNK_UNITS, MAX_CHUNKS, MAX_ORDER, block_units, order_of};
+use crate::order::{CHUNK_BYTES, CHUNK_UNITS, MAX_CHUNKS, MAX_ORDER, order_of};
 use crate::source::ChunkSource;
 use crate::sync::PlainU32;
 use core::ptr::NonNull;
@@ -49,14 +50,6 @@ pub(super) enum Request {
 }
 
 impl Request {
-    /// The order of a block, `None` for a run.
-    pub(super) fn order(&self) -> Option<u32> {
-        match *self {
-            Self::Block(order) => Some(order),
-            Self::Huge(_) => None,
-        }
-    }
-
     pub(super) fn of(size: usize) -> Result<Self, AllocError> {
         match (size, order_of(clamp(size))) {
             (0, _) => Err(AllocError::ZeroSize),
@@ -77,38 +70,47 @@ impl<S: ChunkSource> Worker<'_, S> {
         size: usize,
         effort: Effort,
     ) -> Result<NonNull<u8>, AllocError> {
-        let (address, order) = match Request::of(size)? {
+        let (address, extent) = match Request::of(size)? {
             Request::Block(order) => {
-                let (address, order) = self.find_block(order, effort)?;
-                (address, Some(order))
+                let (address, extent) = self.find_block(self.extent(size, order), effort)?;
+                (address, Some(extent))
             }
             Request::Huge(count) => (self.take_huge(count, effort)?.address, None),
         };
-        Ok(self.hand_out(Block { address, order }, size))
+        Ok(self.hand_out(Block { address, extent }, size))
     }
 
-    /// A block of `order`; of a larger one where the heap is locked, this context may not wait, and a
+    /// What `size` bytes, which are of `order`, get. In checking mode, and where a cache serves them,
+    /// that is a whole block.
+    pub(super) fn extent(&self, size: usize, order: u32) -> Extent {
+        let config = &self.header.config;
+        if order < config.cached_orders.get() || config.checking.get() != 0 {
+            return Extent::whole(order);
+        }
+        Extent::needed(clamp(size), order)
+    }
+
+    /// A block of `extent`; of a larger order where the heap is locked, this context may not wait, and a
     /// cache has one. It looks there before it spins for long: who holds the lock may have ended.
     /// Calls in constant time do not, since what they would find was reserved for other sizes.
-    fn find_block(&self, order: u32, effort: Effort) -> Result<(u32, u32), AllocError> {
+    fn find_block(&self, extent: Extent, effort: Effort) -> Result<(u32, Extent), AllocError> {
+        let order = extent.order();
         let find = |patience| -> Result<u32, AllocError> {
             let effort = Effort { patience, ..effort };
             match self.refill_and_pop(order, effort)? {
                 Some(address) => Ok(address),
-                None => Ok(self
-                    .take_direct(order, effort, |heap| heap.take(order))?
-                    .address),
+                None => Ok(self.take_direct(extent, effort)?.address),
             }
         };
         if effort.patience != Patience::Spin {
-            return Ok((find(effort.patience)?, order));
+            return Ok((find(effort.patience)?, extent));
         }
         match find(Patience::Soon) {
             Err(AllocError::Busy) => match self.pop_larger(order) {
-                Some(larger) => Ok(larger),
-                None => Ok((find(Patience::Spin)?, order)),
+                Some((address, larger)) => Ok((address, Extent::whole(larger))),
+                None => Ok((find(Patience::Spin)?, extent)),
             },
-            found => Ok((found?, order)),
+            found => Ok((found?, extent)),
         }
     }
 
@@ -138,15 +140,21 @@ impl<S: ChunkSource> Worker<'_, S> {
         stack.filter(|lifo| lifo.is_cached())
     }
 
-    /// One block of `order` out of the heap, counted as such.
-    pub(super) fn take_direct(
+    /// One block of `extent` out of the heap, counted as such.
+    pub(super) fn take_direct(&self, extent: Extent, effort: Effort) -> Result<Taken, AllocError> {
+        self.take_direct_aligned(extent, extent.order(), effort)
+    }
+
+    /// One block of `extent` out of the heap, aligned as one of order `alignment` is.
+    pub(super) fn take_direct_aligned(
         &self,
-        order: u32,
+        extent: Extent,
+        alignment: u32,
         effort: Effort,
-        take: impl Fn(&mut Heap<'_>) -> Option<Taken>,
     ) -> Result<Taken, AllocError> {
-        let taken = self.take(effort, take)?;
-        self.slot.traffic[order as usize].direct_allocations.add(1);
+        let taken = self.take(effort, |heap| heap.take_aligned(extent, alignment))?;
+        let traffic = &self.slot.traffic[extent.order() as usize];
+        traffic.direct_allocations.add(1);
         Ok(taken)
     }
 
@@ -176,7 +184,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         if let Some(checked) = self.slot.checked(self.memory) {
             return self.free_checked(checked, block, |block| self.release(block, patience));
         }
-        if let Some(order) = block.order
+        if let Some(order) = block.whole_order()
             && let Some(lifo) = self.stack(order)
             && self.make_room(lifo, order, patience).is_ok()
             && lifo.push(self.memory, block.address)
@@ -268,10 +276,11 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Gives an allocated block, or one that checking mode claimed, to the heap.
     #[inline]
     pub(super) fn release_locked(&self, heap: &mut Heap<'_>, block: Block) {
-        match block.order {
-            Some(order) => {
-                self.give(heap, block.address, order);
-                self.slot.traffic[order as usize].direct_frees.add(1);
+        match block.extent {
+            Some(extent) => {
+                self.give(heap, block.address, extent);
+                let traffic = &self.slot.traffic[extent.order() as usize];
+                traffic.direct_frees.add(1);
             }
             None => {
                 // SAFETY: a huge block, checked under the lock or claimed, which is now nobody's.
@@ -285,13 +294,15 @@ impl<S: ChunkSource> Worker<'_, S> {
     pub(super) fn defer(&self, block: Block) {
         let address = block.address;
         let central = &self.header.central;
-        let units = match block.order {
-            Some(order) => block_units(order),
+        let units = match block.extent {
+            Some(extent) => extent.units(),
             None => central.table.run_chunks(address).get() * CHUNK_UNITS,
         };
         let mark = || {
-            match block.order {
-                Some(order) => self.mark(address, BlockState::Deferred, order),
+            match block.extent {
+                // SAFETY: the block is this worker's, which frees it.
+                Some(extent) => unsafe { map_byte(self.memory, address) }
+                    .set(extent_byte(BlockState::Deferred, extent)),
                 None => central.table.set_kind(address, ChunkKind::HugeDeferred),
             }
             self.let_go(address);
@@ -304,10 +315,10 @@ impl<S: ChunkSource> Worker<'_, S> {
         });
     }
 
-    pub(super) fn give(&self, heap: &mut Heap<'_>, address: u32, order: u32) {
-        // SAFETY: the object was checked to be allocated, or claimed: out of the heap, of `order`,
+    fn give(&self, heap: &mut Heap<'_>, address: u32, extent: Extent) {
+        // SAFETY: the object was checked to be allocated, or claimed: out of the heap, of `extent`,
         // and now nobody's.
-        unsafe { heap.give(address, order) };
+        unsafe { heap.give_extent(address, extent) };
         self.let_go(address);
         heap.trim(self.source, address);
     }

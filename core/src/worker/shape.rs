@@ -5,6 +5,7 @@ use super::miss::Request;
 use super::{Worker, clamp};
 use crate::error::{AllocError, FreeError, ReallocError};
 use crate::heap::central::Taken;
+use crate::heap::extent::Extent;
 use crate::order::{CHUNK_BYTES, MAX_ORDER, block_bytes, order_of};
 use crate::source::ChunkSource;
 use core::ptr::NonNull;
@@ -15,19 +16,23 @@ impl<S: ChunkSource> Worker<'_, S> {
     pub fn alloc_zeroed(&self, size: usize) -> Result<NonNull<u8>, AllocError> {
         let effort = self.effort();
         let request = Request::of(size)?;
-        let taken = match request {
-            Request::Block(order) => match self.refill_and_pop(order, effort)? {
-                Some(address) => Taken {
-                    address,
-                    zeroed: false,
-                },
-                None => self.take_direct(order, effort, |heap| heap.take(order))?,
-            },
-            Request::Huge(count) => self.take_huge(count, effort)?,
+        let (taken, extent) = match request {
+            Request::Block(order) => {
+                let extent = self.extent(size, order);
+                let taken = match self.refill_and_pop(order, effort)? {
+                    Some(address) => Taken {
+                        address,
+                        zeroed: false,
+                    },
+                    None => self.take_direct(extent, effort)?,
+                };
+                (taken, Some(extent))
+            }
+            Request::Huge(count) => (self.take_huge(count, effort)?, None),
         };
         let block = Block {
             address: taken.address,
-            order: request.order(),
+            extent,
         };
         let object = self.hand_out(block, size);
         if !taken.zeroed {
@@ -52,17 +57,16 @@ impl<S: ChunkSource> Worker<'_, S> {
                 let address = self.take_huge(1, self.effort())?.address;
                 let block = Block {
                     address,
-                    order: None,
+                    extent: None,
                 };
                 Ok(self.hand_out(block, size))
             }
             Request::Block(order) if wanted > order => {
-                let taken = self.take_direct(order, self.effort(), |heap| {
-                    heap.take_aligned(order, wanted)
-                })?;
+                let extent = self.extent(size, order);
+                let taken = self.take_direct_aligned(extent, wanted, self.effort())?;
                 let block = Block {
                     address: taken.address,
-                    order: Some(order),
+                    extent: Some(extent),
                 };
                 Ok(self.hand_out(block, size))
             }
@@ -98,22 +102,31 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Resizes the block where it is; `false` when it must move.
-    pub(super) fn resize(&self, block: Block, request: &Request) -> Result<bool, ReallocError> {
+    pub(super) fn resize(
+        &self,
+        block: Block,
+        request: &Request,
+        size: usize,
+    ) -> Result<bool, ReallocError> {
         let address = block.address;
-        match (block.order, request) {
-            (Some(from), &Request::Block(to)) if from == to => Ok(true),
-            (Some(from), &Request::Block(to)) => {
+        match (block.extent, request) {
+            (Some(from), &Request::Block(order)) => {
+                let to = self.extent(size, order);
+                if from == to {
+                    return Ok(true);
+                }
+                let grows = to.units() > from.units();
                 // Without the lock, and so only a hint: most blocks that cannot grow here show it.
-                if to > from && !self.may_extend(address, from, to) {
+                if grows && !self.may_extend(address, from, to) {
                     return Ok(false);
                 }
                 let Ok(mut heap) = self.heap(self.effort().patience) else {
                     // A block that stays too large is right; one that must grow moves.
-                    return Ok(to < from);
+                    return Ok(!grows);
                 };
                 // SAFETY: the block is allocated, of `from`, and the caller's.
                 unsafe {
-                    if to > from {
+                    if grows {
                         return Ok(heap.extend(address, from, to));
                     }
                     heap.shrink(address, from, to);
@@ -125,9 +138,8 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
     }
 
-    fn may_extend(&self, address: u32, from: u32, to: u32) -> bool {
-        let buddy = address + block_bytes(from);
-        address.is_multiple_of(block_bytes(to)) && self.looks_free(buddy, from)
+    fn may_extend(&self, address: u32, from: Extent, to: Extent) -> bool {
+        address.is_multiple_of(block_bytes(to.order())) && self.looks_free(address + from.bytes())
     }
 
     fn resize_huge(&self, address: u32, count: u32) -> Result<bool, ReallocError> {

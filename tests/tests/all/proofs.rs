@@ -99,13 +99,18 @@ fn a_byte_that_no_block_starts_with() {
 fn a_block_where_none_of_its_order_can_be() {
     with_sound_arena(|sound| {
         let [_, address] = sound.buddies;
-        for order in [ORDER + 1, 15, 17, 31] {
-            let byte = byte_of(BlockState::Allocated, order);
+        // Codes from 16 on are some eighths of an order from 9 on.
+        for (code, order) in [(ORDER + 1, ORDER + 1), (15, 15), (17, 9), (28, 15)] {
+            let byte = byte_of(BlockState::Allocated, code);
             sound.broken(
                 map_of(address),
                 byte,
                 Violation::Misplaced { address, order },
             );
+        }
+        for code in [30, 31] {
+            let byte = byte_of(BlockState::Allocated, code);
+            sound.broken(map_of(address), byte, Violation::NoBlock { address, byte });
         }
     });
 }

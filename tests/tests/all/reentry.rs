@@ -220,7 +220,7 @@ fn bug_17_a_panic_inside_a_call_leaves_the_heap_usable() {
         kept.iter().for_each(Object::check);
         let leaked = arena.stats().allocated_bytes - before;
         assert_eq!(
-            leaked % u64::from(MAX_BLOCK_BYTES),
+            leaked % u64::from(MAX_BLOCK_BYTES / 8 * 5),
             0,
             "only what the loop kept: {leaked:#x}"
         );

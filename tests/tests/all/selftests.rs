@@ -9,6 +9,7 @@ use warena::{
 };
 use warena_tests::{
     CountedSource, Extent, Intervals, Object, Rng, arena, block_bytes, prove, prove_idle, soak,
+    whole_bytes,
 };
 
 const MEMORY: u64 = 64 << 20;
@@ -114,7 +115,7 @@ fn bulk_objects_follow_each_other_and_free_one_by_one_in_any_order() {
         let mut out = vec![SENTINEL; count + 2];
         worker.alloc_bulk(size, n_order, &mut out).unwrap();
         assert_eq!(out[count..], [SENTINEL; 2], "written beyond the objects");
-        let stride = block_bytes(size);
+        let stride = whole_bytes(size);
         assert_eq!(
             out[0] as usize % (stride * count),
             0,

@@ -6,7 +6,7 @@ use warena::{
     AllocError, CHUNK_BYTES, ChunkRun, ChunkSource, Config, MAX_BLOCK_BYTES, MappedMemory, Memory,
 };
 use warena_tests::{
-    CONFIGS, CountedSource, Extent, Object, Rng, arena, block_bytes, prove, prove_idle, soak,
+    CONFIGS, CountedSource, Extent, Object, Rng, arena, block_bytes_of, prove, prove_idle, soak,
 };
 
 const CHUNK: usize = CHUNK_BYTES as usize;
@@ -223,7 +223,7 @@ fn bug_7_every_alignment_holds_and_takes_the_sizes_block_only() {
                 let wanted = if align == CHUNK {
                     size.next_multiple_of(CHUNK)
                 } else {
-                    block_bytes(size)
+                    block_bytes_of(&config, size)
                 };
                 assert_eq!(taken, wanted, "{name}: {size:#x} at {align:#x}");
                 let usable = worker.usable_size(pointer.as_ptr()).unwrap();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use warena::{AllocError, CHUNK_BYTES, Config, MAX_BLOCK_BYTES, MAX_ORDER, Stats};
 use warena_tests::{
     CONFIGS, CountedSource, Extent, Object, Rng, arena, block_bytes, prove, prove_idle, soak,
+    whole_bytes,
 };
 
 const LARGEST: usize = MAX_BLOCK_BYTES as usize;
@@ -94,7 +95,7 @@ fn bug_4_sizes_just_below_a_page_multiple_grow_once_at_most() {
                 objects.push(Object::alloc(&worker, size, stamp, Extent::Ends).unwrap());
                 assert!(source.acquired() <= before + 1, "{size:#x}");
             }
-            let blocks = objects.len() * block_bytes(size);
+            let blocks = objects.len() * whole_bytes(size);
             let owned = arena.stats().owned_bytes as usize;
             // Each chunk gives its upper half, and half of its lower one to smaller blocks.
             assert!(owned <= 2 * blocks + CHUNK_BYTES as usize, "{size:#x}");

@@ -3,7 +3,7 @@
 use super::super::How;
 use super::super::caches::Source;
 use super::{CHUNK, HUGE, Oracle};
-use crate::{block_bytes, free_blocks};
+use crate::{block_bytes_of, free_blocks, whole_bytes};
 use std::ptr::NonNull;
 use warena::{AllocError, ChunkSource, MAX_BLOCK_BYTES, Stats, order_of};
 
@@ -59,8 +59,8 @@ impl Oracle<'_> {
             assert_eq!(self.arena.stats(), before);
             return;
         }
-        let mut bytes = block_bytes(size);
-        let mut alignment = bytes.min(CHUNK);
+        let mut bytes = block_bytes_of(&self.config, size);
+        let mut alignment = whole_bytes(size).min(CHUNK);
         if let How::Aligned(exponent) = how {
             alignment = alignment.max(1 << exponent);
             bytes = bytes.max(if alignment == CHUNK { CHUNK } else { 0 });
@@ -142,7 +142,7 @@ impl Oracle<'_> {
             assert_eq!(result, Err(error));
             return;
         }
-        let bytes = block_bytes(size) << n_order;
+        let bytes = whole_bytes(size) << n_order;
         if bytes > MAX_BLOCK_BYTES as usize {
             assert_eq!(result, Err(AllocError::TooLarge));
             return;
@@ -163,8 +163,8 @@ impl Oracle<'_> {
             assert_eq!(pointer.is_null(), index >= count);
             if let Some(pointer) = NonNull::new(pointer) {
                 let distance = pointer.as_ptr() as usize - out[0] as usize;
-                assert_eq!(distance, index * block_bytes(size));
-                self.adopt(pointer, size, block_bytes(size));
+                assert_eq!(distance, index * whole_bytes(size));
+                self.adopt(pointer, size, whole_bytes(size));
             }
         }
     }
@@ -210,7 +210,7 @@ impl Oracle<'_> {
     pub(super) fn reserve(&mut self, worker: usize, size: usize, count: usize) {
         let (before, refused) = (self.arena.stats(), self.source.refused());
         let result = self.workers[worker].reserve(size, count);
-        let bytes = block_bytes(size.clamp(1, 0xfff0_0000));
+        let bytes = whole_bytes(size.clamp(1, 0xfff0_0000));
         let order = order_of(bytes.min(CHUNK) as u32);
         let expected = match size {
             0 => Some(AllocError::ZeroSize),

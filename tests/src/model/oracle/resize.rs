@@ -2,8 +2,8 @@
 
 use super::allocate::Asked;
 use super::{CHUNK, Live, Oracle};
-use crate::{block_at, block_bytes};
-use warena::{ChunkSource, ReallocError, order_of};
+use crate::{block_at, block_bytes_of, whole_bytes};
+use warena::{ChunkSource, ReallocError};
 
 /// What must come of a resize.
 struct Resize {
@@ -22,7 +22,8 @@ impl Oracle<'_> {
             .objects
             .remove(&address)
             .expect("chosen among the live");
-        let (from, to) = (live.bytes, block_bytes(size.clamp(1, 0xfff0_0000)));
+        let size_of_block = size.clamp(1, 0xfff0_0000);
+        let (from, to) = (live.bytes, block_bytes_of(&self.config, size_of_block));
         let (before, refused) = (self.arena.stats(), self.source.refused());
         let resize = self.resize_of(address, from, to);
         self.stamps += 1;
@@ -48,7 +49,7 @@ impl Oracle<'_> {
         // It moves: an allocation, and a free if that succeeded.
         let asked = Asked {
             bytes: to,
-            alignment: to.min(CHUNK),
+            alignment: whole_bytes(to).min(CHUNK),
             by_cache: to < CHUNK,
             grow: true,
             gather: true,
@@ -81,15 +82,20 @@ impl Oracle<'_> {
                 lock: to < from,
             },
             (true, true) => {
-                let is_free = |order: u32| {
-                    let buddy = block_at(self.source.memory(), address + (16 << order));
-                    buddy.0.is_free() && buddy.1 == order
+                // Where the free block ends that starts there, if one does.
+                let free_until = |start: usize| {
+                    let (state, order) = block_at(self.source.memory(), start as u32);
+                    state.is_free().then_some(start + (16 << order))
                 };
-                let mut orders = order_of(from as u32)..order_of(to as u32);
-                let lower = (address as usize).is_multiple_of(to);
+                let is_placed = (address as usize).is_multiple_of(whole_bytes(to));
+                let (first, end) = (address as usize + from, address as usize + to);
+                let mut reached = is_placed.then_some(first);
+                while let Some(start) = reached.filter(|&start| start < end) {
+                    reached = free_until(start);
+                }
                 Resize {
-                    lock: lower && is_free(orders.start),
-                    stays: lower && orders.all(is_free),
+                    lock: is_placed && free_until(first).is_some(),
+                    stays: reached.is_some(),
                 }
             }
             (false, false) => Resize {
