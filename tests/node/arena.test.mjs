@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import * as warena from 'warena';
 import { throwsArenaError } from './errors.mjs';
 
-const { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, UNIT_BYTES, blockOrder, blockState } =
+const { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, UNIT_BYTES, blockOrder, blockState, blockUnits } =
   warena;
 const arena = await Arena.create({ maximumBytes: 64 << 20 });
 
@@ -25,6 +25,7 @@ test('the package exports what it documents and nothing else', () => {
     'UNIT_BYTES',
     'blockOrder',
     'blockState',
+    'blockUnits',
   ]);
   assert.deepEqual([UNIT_BYTES, CHUNK_BYTES, UNITS_PER_CHUNK], [16, 1_048_576, 65_536]);
   assert.deepEqual(BlockState, {
@@ -38,7 +39,10 @@ test('the package exports what it documents and nothing else', () => {
     Zeroed: 7,
   });
   assert.equal(blockState((3 << 5) | 7), BlockState.Cached);
-  assert.equal(blockOrder((3 << 5) | 7), 7);
+  assert.deepEqual([blockOrder((3 << 5) | 7), blockUnits((3 << 5) | 7)], [7, 128]);
+  // Five eighths of 8 KiB, six of 512 KiB.
+  assert.deepEqual([blockOrder((2 << 5) | 16), blockUnits((2 << 5) | 16)], [9, 320]);
+  assert.deepEqual([blockOrder((2 << 5) | 29), blockUnits((2 << 5) | 29)], [15, 24_576]);
 });
 
 test('an object is aligned, writable, and its bytes stay', () => {

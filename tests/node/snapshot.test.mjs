@@ -1,7 +1,7 @@
 /** Snapshots: what they say is what the arena is, and they copy. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, blockOrder, blockState } from 'warena';
+import { Arena, BlockState, CHUNK_BYTES, UNITS_PER_CHUNK, blockState, blockUnits } from 'warena';
 import { runJob } from './agents.mjs';
 
 const options = {
@@ -23,7 +23,7 @@ function census(snapshot) {
   for (const { map } of snapshot.chunks) {
     for (const byte of map) {
       if (byte !== 0) {
-        bytes.set(blockState(byte), bytes.get(blockState(byte)) + (16 << blockOrder(byte)));
+        bytes.set(blockState(byte), bytes.get(blockState(byte)) + 16 * blockUnits(byte));
       }
     }
   }

@@ -10,8 +10,9 @@ use js_sys::JSON;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warena::{
-    BlockState, Config, Layout, MAX_BLOCK_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS,
-    MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS, Reaped, Stats, Verification, block_state,
+    BlockState, Config, Extent, Layout, MAX_BLOCK_BYTES, MAX_BURST_CAPACITY, MAX_CACHED_ORDERS,
+    MAX_CAPACITY, MAX_TRANSFER_CAPACITY, MAX_WORKERS, Reaped, Stats, Verification, block_extent,
+    block_state,
 };
 use wasm_bindgen::prelude::*;
 
@@ -25,6 +26,9 @@ struct Facts {
     block_states: BTreeMap<String, u8>,
     /// Where the state starts in a byte of a block map.
     block_state_shift: u32,
+    /// Orders of the blocks that the bits below the state name, and the units that they cover.
+    block_orders: Vec<u32>,
+    block_units: Vec<u32>,
     /// See [`identity_word`](crate::thread::identity_word).
     identity_word: u32,
     agents: AgentFacts,
@@ -47,7 +51,7 @@ struct Facts {
 /// The facts of this build, as an object.
 #[wasm_bindgen]
 pub fn facts() -> Result<JsValue, JsValue> {
-    // The lowest byte that says something else than "no block starts here" is a state, order 0.
+    // The lowest bit that says something else than "no block starts here" is a state's.
     let block_state_shift = (0..u8::BITS)
         .find(|&bit| block_state(1 << bit) != BlockState::Interior)
         .unwrap_or(u8::BITS);
@@ -57,11 +61,14 @@ pub fn facts() -> Result<JsValue, JsValue> {
             (format!("{state:?}"), number)
         })
         .collect();
+    let extents = || (0..1 << block_state_shift).map_while(block_extent);
     let facts = Facts {
         layout: Layout::CURRENT,
         default_config: Config::DEFAULT,
         block_states,
         block_state_shift,
+        block_orders: extents().map(Extent::order).collect(),
+        block_units: extents().map(Extent::units).collect(),
         identity_word: identity_word(),
         agents: AgentFacts::get(),
         refusal_codes: CODES,

@@ -6,12 +6,12 @@ import { carve, freeChunk, tone } from './fake_map.ts';
 
 function blocksOf(map: Uint8Array): Block[] {
   const blocks: Block[] = [];
-  forEachBlock(map, (unit, order, state) => blocks.push({ unit, order, state }));
+  forEachBlock(map, (unit, order, state, units) => blocks.push({ unit, order, state, units }));
   return blocks;
 }
 
 function coveredUnits(map: Uint8Array): number {
-  return blocksOf(map).reduce((sum, { order }) => sum + (1 << order), 0);
+  return blocksOf(map).reduce((sum, { units }) => sum + units, 0);
 }
 
 describe('a block map', () => {
@@ -19,11 +19,11 @@ describe('a block map', () => {
     const map = freeChunk();
     carve(map, 0, 12, BlockState.Metadata);
     expect(blocksOf(map)).toEqual([
-      { unit: 0, order: 12, state: BlockState.Metadata },
-      { unit: 1 << 12, order: 12, state: BlockState.Free },
-      { unit: 1 << 13, order: 13, state: BlockState.Free },
-      { unit: 1 << 14, order: 14, state: BlockState.Free },
-      { unit: 1 << 15, order: 15, state: BlockState.Free },
+      { unit: 0, order: 12, state: BlockState.Metadata, units: 1 << 12 },
+      { unit: 1 << 12, order: 12, state: BlockState.Free, units: 1 << 12 },
+      { unit: 1 << 13, order: 13, state: BlockState.Free, units: 1 << 13 },
+      { unit: 1 << 14, order: 14, state: BlockState.Free, units: 1 << 14 },
+      { unit: 1 << 15, order: 15, state: BlockState.Free, units: 1 << 15 },
     ]);
   });
 
@@ -31,7 +31,7 @@ describe('a block map', () => {
     const map = freeChunk();
     carve(map, 0, 2, BlockState.Allocated);
     for (const block of blocksOf(map)) {
-      for (const unit of [block.unit, block.unit + (1 << block.order) - 1]) {
+      for (const unit of [block.unit, block.unit + block.units - 1]) {
         expect(blockAt(map, unit)).toEqual(block);
       }
     }
@@ -43,8 +43,38 @@ describe('a block map', () => {
     torn[64] = tone(BlockState.Allocated, 3);
     torn[1000] = tone(BlockState.Free, 10);
     expect(coveredUnits(torn)).toBe(UNITS_PER_CHUNK);
-    expect(blockAt(torn, 70)).toEqual({ unit: 64, order: 3, state: BlockState.Allocated });
-    expect(blockAt(torn, 1001)).toEqual({ unit: 1001, order: 0, state: BlockState.Interior });
+    expect(blockAt(torn, 70)).toEqual({
+      unit: 64,
+      order: 3,
+      state: BlockState.Allocated,
+      units: 8,
+    });
+    expect(blockAt(torn, 1001)).toEqual({
+      unit: 1001,
+      order: 0,
+      state: BlockState.Interior,
+      units: 1,
+    });
+  });
+
+  test('knows blocks that are cut short', () => {
+    const map = freeChunk();
+    carve(map, 0, 12, BlockState.Metadata);
+    // Five eighths of order 12, and what is left of it.
+    carve(map, 1 << 12, 12, BlockState.Allocated);
+    map[1 << 12] = (BlockState.Allocated << 5) | 22;
+    map[4096 + 2560] = tone(BlockState.Free, 9);
+    map[4096 + 3072] = tone(BlockState.Free, 10);
+    expect(coveredUnits(map)).toBe(UNITS_PER_CHUNK);
+    const block = { unit: 4096, order: 12, state: BlockState.Allocated, units: 2560 };
+    for (const unit of [4096, 4097, 6143, 6144, 6655]) {
+      expect(blockAt(map, unit)).toEqual(block);
+    }
+    expect(blockAt(map, 6656).unit).toBe(6656);
+    const census = new Census();
+    census.count(map);
+    expect(census.bytes(BlockState.Allocated)).toBe(2560 * 16);
+    expect(census.blocks(BlockState.Allocated, 12)).toBe(1);
   });
 });
 

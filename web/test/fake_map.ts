@@ -7,10 +7,11 @@ export function tone(state: number, order: number): number {
   return (state << 5) | order;
 }
 
-/** A map whose chunk is one free block. */
+/** A map whose chunk is two free blocks. */
 export function freeChunk(): Uint8Array {
   const map = new Uint8Array(UNITS_PER_CHUNK);
   map[0] = tone(BlockState.Free, LARGEST_ORDER);
+  map[1 << LARGEST_ORDER] = tone(BlockState.Free, LARGEST_ORDER);
   return map;
 }
 

@@ -25,7 +25,19 @@ export function blockState(mapByte: number): BlockStateNumber {
   return (mapByte >> FACTS.blockStateShift) as BlockStateNumber;
 }
 
-/** The order of the block that starts at a byte of a block map: it has 16 << order bytes. */
+/**
+ * The order of the block that starts at a byte of a block map: it has 16 << order bytes, or five or
+ * six eighths of that.
+ */
 export function blockOrder(mapByte: number): number {
+  return FACTS.blockOrders[extentCode(mapByte)] ?? 0;
+}
+
+/** Units that the block covers which starts at a byte of a block map; 1 for a byte that no block has. */
+export function blockUnits(mapByte: number): number {
+  return FACTS.blockUnits[extentCode(mapByte)] ?? 1;
+}
+
+function extentCode(mapByte: number): number {
   return mapByte & ((1 << FACTS.blockStateShift) - 1);
 }

@@ -28,6 +28,7 @@ export {
   UNIT_BYTES,
   blockOrder,
   blockState,
+  blockUnits,
 } from './block.js';
 export type { BlockStateNumber } from './block.js';
 export { ArenaError } from './error.js';

@@ -1,5 +1,5 @@
 /** The objects that are allocated in an arena, read from its block maps. */
-import { BlockState, CHUNK_BYTES, UNIT_BYTES, blockOrder, blockState } from './block.js';
+import { BlockState, CHUNK_BYTES, UNIT_BYTES, blockState, blockUnits } from './block.js';
 import { readChunks, readHuge, readKinds, type ChunkSnapshot, type HugeSnapshot } from './snapshot.js';
 
 /** An object that some agent allocated, and none has freed. */
@@ -33,7 +33,7 @@ export function* listObjects(
 function* objectsOfChunk({ address, map }: ChunkSnapshot): Generator<ArenaObject, void> {
   for (let unit = 0; unit < map.length;) {
     const byte = map[unit]!;
-    const units = blockState(byte) === BlockState.Interior ? 1 : 2 ** blockOrder(byte);
+    const units = blockState(byte) === BlockState.Interior ? 1 : blockUnits(byte);
     if (blockState(byte) === BlockState.Allocated) {
       yield { pointer: address + unit * UNIT_BYTES, bytes: units * UNIT_BYTES };
     }

@@ -1,23 +1,27 @@
 /**
- * A census of a chunk: how many blocks of each order are in each state. Its bytes add up to the
+ * A census of a chunk: how many blocks of each order are in each state, and their bytes. Its bytes add up to the
  * chunk, whatever moment the map was sampled at. Huge blocks, which have no map, are added to it.
  */
-import { BlockState, CHUNK_BYTES, type HugeSnapshot } from 'warena';
+import { BlockState, CHUNK_BYTES, UNIT_BYTES, type HugeSnapshot } from 'warena';
 import { STATES, forEachBlock } from './block_map.ts';
-import { LARGEST_ORDER, orderBytes } from './order.ts';
+import { LARGEST_ORDER } from './order.ts';
 
 const ORDERS = LARGEST_ORDER + 1;
 
 /** Blocks by state and order. */
 export class Census {
   readonly #blocks = new Uint32Array(STATES * ORDERS);
+  readonly #units = new Uint32Array(STATES * ORDERS);
 
   /** Replaces the figures by those of `map`. */
   count(map: Uint8Array): void {
     const blocks = this.#blocks;
+    const all = this.#units;
     blocks.fill(0);
-    forEachBlock(map, (_unit, order, state) => {
+    all.fill(0);
+    forEachBlock(map, (_unit, order, state, units) => {
       blocks[state * ORDERS + order]! += 1;
+      all[state * ORDERS + order]! += units;
     });
   }
 
@@ -26,11 +30,16 @@ export class Census {
     return this.#blocks[state * ORDERS + order]!;
   }
 
+  /** Bytes of the blocks of `order` in `state`. */
+  bytesOf(state: number, order: number): number {
+    return this.#units[state * ORDERS + order]! * UNIT_BYTES;
+  }
+
   /** Bytes of all blocks in `state`. */
   bytes(state: number): number {
     let bytes = 0;
     for (let order = 0; order < ORDERS; order += 1) {
-      bytes += this.blocks(state, order) * orderBytes(order);
+      bytes += this.bytesOf(state, order);
     }
     return bytes;
   }

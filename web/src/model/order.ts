@@ -4,8 +4,8 @@
  */
 import { CHUNK_BYTES, UNIT_BYTES, UNITS_PER_CHUNK } from 'warena';
 
-/** The largest order of a chunk: one block that is the whole chunk. */
-export const LARGEST_ORDER = Math.log2(UNITS_PER_CHUNK);
+/** The largest order of a block: half a chunk, since the other half has the chunk's block map. */
+export const LARGEST_ORDER = Math.log2(UNITS_PER_CHUNK) - 1;
 
 /** Bytes of a block of `order`. */
 export function orderBytes(order: number): number {
@@ -23,6 +23,12 @@ export function bytesLabel(bytes: number): string {
   }
   const digits = Number.isInteger(value) || value >= 100 ? 0 : 1;
   return `${value.toFixed(digits)} ${names[power]}`;
+}
+
+/** The order of a block of so many units: `order 9`, or `5/8 of order 9` where it is cut short. */
+export function orderLabel(order: number, units: number): string {
+  const eighths = (8 * units) / 2 ** order;
+  return eighths < 8 ? `${eighths}/8 of order ${order}` : `order ${order}`;
 }
 
 /** The bytes of a block of `order` where there is little room: `16`, `2K`, `1M`. */

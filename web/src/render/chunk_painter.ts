@@ -14,15 +14,19 @@ export interface Canvas32 {
   width: number;
 }
 
-/** Paints a block of any size as a rectangle whose upper left pixel is `start`. */
+/**
+ * Paints a whole block of any size as a rectangle whose upper left pixel is `start`; in the colour of
+ * `colour` where it is a part of a block of that order.
+ */
 export function paintBlock(
   { pixels, width }: Canvas32,
   start: number,
   order: number,
   state: number,
   palette: Palette,
+  colour = order,
 ): void {
-  const tone = (state << 5) | order;
+  const tone = (state << 5) | colour;
   const fill = palette.fill[tone]!;
   const columns = blockWidth(order);
   const rows = blockHeight(order);
@@ -53,11 +57,16 @@ export function paintBlock(
 /** Paints all blocks of `map` on a square of 256 × 256 pixels. */
 export function paintChunk(map: Uint8Array, palette: Palette, pixels: Uint32Array): void {
   const canvas = { pixels, width: SIDE };
-  forEachBlock(map, (unit, order, state) => {
+  forEachBlock(map, (unit, order, state, units) => {
     if (order === 0) {
       pixels[pixelOfUnit[unit]!] = palette.fill[state << 5]!;
-    } else {
-      paintBlock(canvas, pixelOfUnit[unit]!, order, state, palette);
+      return;
+    }
+    // Five eighths are a half and an eighth, six a half and a quarter: rectangles all.
+    for (let painted = 0; painted < units;) {
+      const part = Math.floor(Math.log2(units - painted));
+      paintBlock(canvas, pixelOfUnit[unit + painted]!, part, state, palette, order);
+      painted += 2 ** part;
     }
   });
 }

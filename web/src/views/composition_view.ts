@@ -4,7 +4,7 @@
  */
 import { BlockState } from 'warena';
 import { bytesByState, type Census } from '../model/census.ts';
-import { LARGEST_ORDER, bytesLabel, orderBytes } from '../model/order.ts';
+import { LARGEST_ORDER, bytesLabel } from '../model/order.ts';
 import type { State } from '../model/state.ts';
 import { paintBlock } from '../render/chunk_painter.ts';
 import { cssColour } from '../render/colour.ts';
@@ -79,7 +79,7 @@ export class CompositionView {
 }
 
 function orderedBytes(censuses: readonly Census[], state: number, order: number): number {
-  return censuses.reduce((sum, census) => sum + census.blocks(state, order) * orderBytes(order), 0);
+  return censuses.reduce((sum, census) => sum + census.bytesOf(state, order), 0);
 }
 
 /** Gives an entry's swatch and parts their colours. */

@@ -171,7 +171,7 @@ export class MapView {
     const block = blockAt(map, unit);
     switch (key) {
       case 'ArrowRight': {
-        const next = block.unit + (1 << block.order);
+        const next = block.unit + block.units;
         return { chunk, unit: next < UNITS_PER_CHUNK ? next : block.unit };
       }
       case 'ArrowLeft':

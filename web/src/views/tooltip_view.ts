@@ -1,7 +1,7 @@
 /** The tooltip: address, size, order and state of one block. */
-import { BlockState } from 'warena';
+import { BlockState, UNIT_BYTES } from 'warena';
 import type { Block } from '../model/block_map.ts';
-import { addressLabel, bytesLabel, orderBytes } from '../model/order.ts';
+import { addressLabel, bytesLabel, orderLabel } from '../model/order.ts';
 import { setText } from './dom.ts';
 
 /** The words for the states, in the package's numbers. */
@@ -27,10 +27,10 @@ export class TooltipView {
   }
 
   /** Names `block`, which starts at `address`, beside a point of the window. */
-  show({ order, state }: Block, address: number, point: { x: number; y: number }): void {
+  show({ order, state, units }: Block, address: number, point: { x: number; y: number }): void {
     setText(
       this.#element,
-      `${addressLabel(address)} · ${bytesLabel(orderBytes(order))} · order ${order} · ${STATE_NAMES[state]}`,
+      `${addressLabel(address)} · ${bytesLabel(units * UNIT_BYTES)} · ${orderLabel(order, units)} · ${STATE_NAMES[state]}`,
     );
     this.#element.hidden = false;
     // Kept inside the window: on a narrow one the text is nearly as wide as the window.
