@@ -7,6 +7,7 @@
 //! [`open`]: Arena::open
 
 use crate::agent::{Agent, agent_number};
+use crate::cache::checked;
 use crate::check::{self, CheckError};
 use crate::config::Config;
 use crate::damage::Damage;
@@ -44,6 +45,15 @@ impl<S: ChunkSource> Arena<S> {
     /// this one wrote before it, as every hand-over of memory must.
     pub fn create(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         config.check().map_err(ArenaError::Config)?;
+        if config.checking {
+            checked::note_use();
+        }
+        Self::make(source, config, context)
+    }
+
+    /// [`create`](Self::create) with settings that were checked, and are without checking mode unless
+    /// its use is noted.
+    pub(crate) fn make(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         let memory = source.memory();
         let run = source.acquire(1, 0).ok_or(ArenaError::OutOfMemory)?;
         let arena = Self {
@@ -105,19 +115,29 @@ impl<S: ChunkSource> Arena<S> {
         if address % CHUNK_BYTES != HEADER_OFFSET {
             return Err(ArenaError::NotAnArena);
         }
-        let arena = Self {
-            address,
-            memory: source.memory(),
-            source,
-            context,
-        };
+        let arena = Self::known(source, address, context);
         let header = arena.header();
         if header.magic.get() != MAGIC || header.address.get() != address {
             return Err(ArenaError::NotAnArena);
         }
         match header.version.get() {
-            LAYOUT_VERSION => Ok(arena),
+            LAYOUT_VERSION => {
+                if header.config.checking.get() != 0 {
+                    checked::note_use();
+                }
+                Ok(arena)
+            }
             other => Err(ArenaError::Version(other)),
+        }
+    }
+
+    /// The handle on the arena whose header is at `address`, where surely one is.
+    pub(crate) fn known(source: S, address: u32, context: Context) -> Self {
+        Self {
+            address,
+            memory: source.memory(),
+            source,
+            context,
         }
     }
 

@@ -116,7 +116,7 @@ impl Global {
 
     /// That arena, and behind it those that served agents which found it locked and may not wait.
     pub fn arenas() -> impl Iterator<Item = Handle> {
-        arenas::made().filter_map(|arena| arena.handle(Context::NoWait))
+        arenas::made().map(|arena| arena.handle(Context::NoWait))
     }
 
     /// Frees and resizings that were refused because the pointer was no allocated block.

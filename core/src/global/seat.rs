@@ -71,7 +71,7 @@ fn attach(arena: OwnArena) -> Option<u32> {
     if !word::watch_end() {
         return None;
     }
-    let arena = arena.handle(word::context())?;
+    let arena = arena.handle(word::context());
     // Refused, the agent is served without a seat of its own.
     let worker = arena.attach().ok()?;
     Some(worker.into_address())

@@ -60,7 +60,7 @@ pub(super) fn make(source: &'static Source, arena: &Handle) -> Option<()> {
 /// Takes a seat of `arena` for the calling agent, of that context.
 pub(super) fn take(arena: OwnArena, context: Context) -> Option<Stand> {
     let memory = arena.source.memory();
-    let handle = arena.handle(context)?;
+    let handle = arena.handle(context);
     let agent = Agent::current();
     let mut looks = 0;
     loop {

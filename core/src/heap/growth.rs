@@ -8,6 +8,7 @@ use super::block_map::{self, ChunkKind, MAP_ORDER, USABLE_UNITS};
 use super::central::Heap;
 use super::shadow;
 use super::shadow::{SHADOW_OFFSET, SHADOW_ORDER};
+use crate::cache::checked;
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, block_bytes, block_units, chunk_of};
 use crate::source::{ChunkRun, ChunkSource};
@@ -71,7 +72,7 @@ impl Heap<'_> {
     }
 
     fn is_shadowed(&self) -> bool {
-        self.central.shadowed.get() != 0
+        checked::is_in_use() && self.central.shadowed.get() != 0
     }
 
     /// Units of a chunk of blocks that are left to allocate.
@@ -111,7 +112,7 @@ impl Heap<'_> {
             // The chunk is wholly free and coalesced, so it consists of these blocks.
             self.unlist(chunk + offset, order);
         }
-        self.central.merges.add(self.central.shadowed.get().into());
+        self.central.merges.add(self.is_shadowed().into());
         self.central.chunks.sub(1);
         self.central.metadata_units.sub(CHUNK_UNITS - usable);
         self.central.free_units.sub(usable);

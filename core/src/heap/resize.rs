@@ -57,7 +57,7 @@ impl Heap<'_> {
     }
 
     fn resized(&self, from: u32, to: u32) {
-        self.central.out[from as usize].sub(1);
-        self.central.out[to as usize].add(1);
+        self.central.out(from).sub(1);
+        self.central.out(to).add(1);
     }
 }

@@ -162,7 +162,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         take: impl Fn(&mut Heap<'_>) -> Option<Taken>,
     ) -> Result<Taken, AllocError> {
         let taken = self.take(effort, take)?;
-        self.slot.traffic[order as usize].direct_allocations.add(1);
+        self.slot.traffic(order).direct_allocations.add(1);
         Ok(taken)
     }
 
@@ -223,7 +223,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         let wanted = self.header.config.batch.get();
         let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
         if filled > 0 {
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.refills_from_heap.add(1);
             traffic.objects_in.add(filled.into());
         }
@@ -233,14 +233,18 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Fills the empty stack of `order` with a batch from the transfer cache; whether it had one.
     fn refill_from_transfer(&self, lifo: &Lifo, order: u32) -> bool {
         let wanted = self.header.config.batch.get();
-        let batch = &lifo.entries(self.memory)[..wanted as usize];
-        let transfer = &self.header.transfers[order as usize];
+        let (Some(transfer), Some(batch)) = (
+            self.header.transfers.get(order as usize),
+            lifo.entries(self.memory).get(..wanted as usize),
+        ) else {
+            return false;
+        };
         let entries = transfer.entries(self.memory);
         let cached = |address| self.mark(address, BlockState::Cached, order);
         let keep = || lifo.set_fill(wanted);
         let filled = transfer.take(entries, batch, Agent::current(), cached, keep);
         if filled {
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.refills_from_transfer.add(1);
             traffic.objects_in.add(wanted.into());
         }
@@ -275,7 +279,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             // Read under the lock: a chunk source that is called back may use this very stack.
             let wanted = count.saturating_sub(lifo.fill());
             let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.objects_in.add(filled.into());
             if wanted > 0 && filled == 0 && heap.grow(self.source).is_none() {
                 return Err(AllocError::OutOfMemory);
@@ -321,19 +325,23 @@ impl<S: ChunkSource> Worker<'_, S> {
         if lifo.fill() < capacity {
             lifo.resize(capacity);
         }
-        self.slot.traffic[order as usize].spills_to_heap.add(1);
+        self.slot.traffic(order).spills_to_heap.add(1);
         Ok(())
     }
 
     /// Moves the top batch of the full stack of `order` out.
     #[inline(always)]
     fn spill(&self, lifo: &Lifo, order: u32, patience: Patience) -> Result<(), Busy> {
-        let traffic = &self.slot.traffic[order as usize];
+        let traffic = self.slot.traffic(order);
         let fill = lifo.fill();
         let batch = self.header.config.batch.get().min(fill);
         let left = fill - batch;
-        let objects = &lifo.entries(self.memory)[left as usize..fill as usize];
-        let transfer = &self.header.transfers[order as usize];
+        let (Some(transfer), Some(objects)) = (
+            self.header.transfers.get(order as usize),
+            lifo.entries(self.memory).get(left as usize..fill as usize),
+        ) else {
+            return Ok(());
+        };
         let in_transfer = |address| self.mark(address, BlockState::InTransfer, order);
         let entries = transfer.entries(self.memory);
         let let_go = || lifo.set_fill(left);
@@ -426,7 +434,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         match block.order {
             Some(order) => {
                 self.give(heap, block.address, order);
-                self.slot.traffic[order as usize].direct_frees.add(1);
+                self.slot.traffic(order).direct_frees.add(1);
             }
             None => {
                 // SAFETY: a huge block, checked under the lock or claimed, which is now nobody's.
@@ -487,7 +495,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             // SAFETY: the object is in this worker's cache: out of the heap, of `order`.
             unsafe { heap.give(address, order) };
             lifo.drop_top();
-            self.slot.traffic[order as usize].objects_out.add(1);
+            self.slot.traffic(order).objects_out.add(1);
             heap.trim(self.source, address);
         }
     }
