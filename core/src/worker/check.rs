@@ -25,11 +25,20 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up; in
     /// checking mode what was asked for.
     pub fn usable_size(&self, pointer: *const u8) -> Result<usize, FreeError> {
-        let block = self.check(pointer)?;
-        Ok(match self.slot.checked(self.memory) {
+        Ok(self.usable(self.check(pointer)?))
+    }
+
+    /// The same, `None` where there is no such block.
+    pub(crate) fn held(&self, pointer: *const u8) -> Option<usize> {
+        Some(self.usable(self.block_at(pointer)?))
+    }
+
+    /// The same of a block.
+    pub(super) fn usable(&self, block: Block) -> usize {
+        match self.slot.checked(self.memory) {
             None => self.block_bytes(block),
             Some(_) => self.requested(block),
-        })
+        }
     }
 
     /// Bytes of the whole block.
@@ -62,7 +71,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// The allocated block at `pointer`. What nearly every free asks is answered in place.
     #[inline(always)]
-    fn block_at(&self, pointer: *const u8) -> Option<Block> {
+    pub(super) fn block_at(&self, pointer: *const u8) -> Option<Block> {
         let address = self.memory.address(pointer)?;
         if !self.header.central.table.has_map(address) {
             return self.huge_at(address);
@@ -91,7 +100,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// What a pointer is that is no allocated block.
     #[cold]
-    fn refuse(&self, pointer: *const u8) -> FreeError {
+    pub(crate) fn refuse(&self, pointer: *const u8) -> FreeError {
         let Some(address) = self.memory.address(pointer) else {
             return FreeError::Foreign;
         };

@@ -9,6 +9,33 @@ use crate::order::{CHUNK_BYTES, MAX_ORDER, block_bytes, order_of};
 use crate::source::ChunkSource;
 use core::ptr::NonNull;
 
+/// Copies `bytes`, a multiple of 16, between blocks.
+///
+/// # Safety
+///
+/// Both are allocated, have that many bytes, are this agent's and not the same.
+#[inline(always)]
+unsafe fn copy(from: NonNull<u8>, to: NonNull<u8>, bytes: u32) {
+    // Engines make a call of their runtime of every `memory.copy`, dearer than a few loads and stores.
+    const LOOP: u32 = if cfg!(target_family = "wasm") { 256 } else { 0 };
+    if bytes > LOOP {
+        // SAFETY: the caller's promise.
+        unsafe { to.copy_from_nonoverlapping(from, bytes as usize) };
+        return;
+    }
+    let (from, to) = (from.cast::<u64>(), to.cast::<u64>());
+    for index in (0..bytes as usize / 8).step_by(2) {
+        // SAFETY: as above; blocks are aligned to 16 bytes. Volatile, or the compiler makes a
+        // `memory.copy` of the loop.
+        unsafe {
+            to.add(index)
+                .write_volatile(from.add(index).read_volatile());
+            to.add(index + 1)
+                .write_volatile(from.add(index + 1).read_volatile());
+        }
+    }
+}
+
 impl<S: ChunkSource> Worker<'_, S> {
     /// [`alloc`](Self::alloc) of bytes that are all zero. Memory that nobody has had since it
     /// grew is known to be zero, and is not touched.
@@ -74,27 +101,92 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// up to the smaller of both sizes: where it is if the block fits or can shrink or its next
     /// buddies are free, else by moving. A null pointer allocates. On an error the old block stays
     /// as it was; a size of 0 is one, and frees nothing.
+    #[inline]
     pub fn realloc(&self, pointer: *mut u8, size: usize) -> Result<NonNull<u8>, ReallocError> {
+        match self.realloc_hit(pointer, size) {
+            Some(object) => Ok(object),
+            None => self.realloc_missed(pointer, size),
+        }
+    }
+
+    /// [`realloc`](Self::realloc) of a block that has the right order already, or that moves from one
+    /// stack's block to another's: without a lock, and what growing in small steps is nearly always.
+    #[inline(always)]
+    pub(crate) fn realloc_hit(&self, pointer: *mut u8, size: usize) -> Option<NonNull<u8>> {
+        let (address, from) = self.small_at(pointer)?;
+        let to = order_of(clamp(size));
+        if to < from || self.slot.checked(self.memory).is_some() {
+            return None;
+        }
+        if to > from {
+            if self.may_extend(address, from, to) {
+                return None;
+            }
+            let moved = self.hit(size)?;
+            // SAFETY: two blocks of this worker's program, of at least that many bytes.
+            unsafe { copy(self.pointer(address), moved, block_bytes(from)) };
+            return self.moved(address, from, moved);
+        }
+        Some(self.pointer(address))
+    }
+
+    /// Frees the small block at `address`, whose bytes are at `moved` now. `None`, and that one is
+    /// freed, where somebody else freed it meanwhile.
+    #[inline(always)]
+    fn moved(&self, address: u32, order: u32, moved: NonNull<u8>) -> Option<NonNull<u8>> {
+        if self.push_small(address, order) {
+            return Some(moved);
+        }
+        self.free_moved(self.pointer(address), moved)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_moved(&self, old: NonNull<u8>, moved: NonNull<u8>) -> Option<NonNull<u8>> {
+        if self.try_free(old.as_ptr()) {
+            return Some(moved);
+        }
+        // The new block is nobody's, and was this worker's until now.
+        let ours = self.try_free(moved.as_ptr());
+        debug_assert!(ours);
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn realloc_missed(&self, pointer: *mut u8, size: usize) -> Result<NonNull<u8>, ReallocError> {
         if pointer.is_null() {
             return Ok(self.alloc(size)?);
         }
-        let block = self.check(pointer)?;
-        let request = Request::of(size)?;
-        if self.resize_checked(block, &request, size)? {
-            return Ok(self.pointer(block.address));
+        self.realloc_found(pointer, size)
+            .unwrap_or_else(|| Err(self.refuse(pointer).into()))
+    }
+
+    /// [`realloc`](Self::realloc) in all cases; `None` where `pointer` is no allocated block, or ceases
+    /// to be one meanwhile.
+    #[inline(never)]
+    pub(crate) fn realloc_found(
+        &self,
+        pointer: *mut u8,
+        size: usize,
+    ) -> Option<Result<NonNull<u8>, ReallocError>> {
+        let block = self.block_at(pointer)?;
+        let resized = Request::of(size)
+            .map_err(ReallocError::from)
+            .and_then(|request| self.resize_checked(block, &request, size));
+        match resized {
+            Ok(true) => return Some(Ok(self.pointer(block.address))),
+            Ok(false) => {}
+            Err(error) => return Some(Err(error)),
         }
-        let moved = self.alloc(size)?;
-        let kept = self.usable_size(pointer)?.min(size);
+        let kept = self.usable(block).min(size);
+        let moved = match self.missed(size) {
+            Ok(moved) => moved,
+            Err(error) => return Some(Err(error.into())),
+        };
         // SAFETY: both blocks are allocated, have that many bytes, and are not the same.
         unsafe { moved.copy_from_nonoverlapping(self.pointer(block.address), kept) };
-        match self.free(pointer) {
-            Ok(()) => Ok(moved),
-            // Somebody else freed it meanwhile: the new block is nobody's.
-            Err(error) => {
-                self.free(moved.as_ptr())?;
-                Err(error.into())
-            }
-        }
+        self.free_moved(self.pointer(block.address), moved).map(Ok)
     }
 
     /// Resizes the block where it is; `false` when it must move.
@@ -126,8 +218,8 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     fn may_extend(&self, address: u32, from: u32, to: u32) -> bool {
-        let buddy = address + block_bytes(from);
-        address.is_multiple_of(block_bytes(to)) && self.looks_free(buddy, from)
+        address.is_multiple_of(block_bytes(to))
+            && (from..to).all(|order| self.looks_free(address + block_bytes(order), order))
     }
 
     fn resize_huge(&self, address: u32, count: u32) -> Result<bool, ReallocError> {
