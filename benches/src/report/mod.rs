@@ -83,6 +83,7 @@ pub fn title(host: &str) -> &str {
     match host {
         "native" => "Native threads",
         "node" => "Node, `worker_threads`",
+        "size" => "Size of a module",
         "chrome" => "Chromium, Web Workers",
         other => other,
     }

@@ -87,10 +87,8 @@ impl Oracle<'_> {
                 };
                 let mut orders = order_of(from as u32)..order_of(to as u32);
                 let lower = (address as usize).is_multiple_of(to);
-                Resize {
-                    lock: lower && is_free(orders.start),
-                    stays: lower && orders.all(is_free),
-                }
+                let stays = lower && orders.all(is_free);
+                Resize { lock: stays, stays }
             }
             (false, false) => Resize {
                 stays: to <= from,
