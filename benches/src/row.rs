@@ -56,9 +56,6 @@ pub struct Row {
     /// Most bytes that were asked for and not freed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_requested: Option<u64>,
-    /// Bytes of the module, in the benchmark of their sizes: what it was built for is the `config`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub module_bytes: Option<u64>,
     /// Least and most of the rounds, of each figure in ns.
     pub spread: Spread,
 }
@@ -111,7 +108,6 @@ impl Row {
             peak_grown: bytes(|round| round.peak_grown),
             peak_grown_half: bytes(|round| round.peak_grown_half),
             peak_requested: bytes(|round| round.peak_requested),
-            module_bytes: None,
             spread: Spread {
                 alloc_ns: spread(alloc),
                 free_ns: spread(free),

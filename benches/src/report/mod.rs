@@ -83,7 +83,6 @@ pub fn title(host: &str) -> &str {
     match host {
         "native" => "Native threads",
         "node" => "Node, `worker_threads`",
-        "size" => "Size of a module",
         "chrome" => "Chromium, Web Workers",
         other => other,
     }

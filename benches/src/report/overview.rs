@@ -65,8 +65,7 @@ pub fn text(records: &[Record], folder: &str) -> String {
          nothing. [All tables]({folder}/README.md), [how to read them]({folder}/README.md#reading).\n",
         limits(records)
     );
-    // Sizes of modules stand with their targets in the full tables.
-    for record in records.iter().filter(|it| it.origin.host != "size") {
+    for record in records {
         let host = &record.origin.host;
         // Writing to a string cannot fail.
         let _ = write!(text, "\n### {}\n\n{}\n", title(host), table(&record.rows));

@@ -49,9 +49,6 @@ const SEEDS: [(usize, f64, f64); 5] = [
 /// The targets that a record's rows can be held against.
 pub fn of(record: &Record) -> Vec<Target> {
     let rows = Rows(&record.rows);
-    if record.origin.host == "size" {
-        return rows.modules();
-    }
     let mut targets = Vec::new();
     if record.origin.host == "native" {
         targets.push(rows.most(
@@ -199,33 +196,6 @@ impl Rows<'_> {
                 ),
             },
         ]
-    }
-
-    /// The targets of modules' sizes.
-    fn modules(&self) -> Vec<Target> {
-        let more = |build: &str| {
-            let bytes = |heap: &str| {
-                let of = |row: &&Row| row.allocator == heap && row.config.as_deref() == Some(build);
-                Some(self.0.iter().find(of)?.module_bytes? as f64)
-            };
-            Some(bytes("warena")? - bytes("null")?)
-        };
-        [
-            (
-                "bytes of a module built for size − with a null allocator",
-                "size",
-            ),
-            (
-                "bytes of a module built for speed − with a null allocator",
-                "speed",
-            ),
-        ]
-        .map(|(what, build)| Target {
-            what,
-            bound: Bound::Most(8192.0),
-            measured: more(build),
-        })
-        .into()
     }
 
     /// A row of the full caches, called directly.

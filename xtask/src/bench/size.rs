@@ -46,8 +46,7 @@ pub fn measure(machine: &Machine) -> Result<String> {
             let _ = write!(line, "{bytes:>8}{:>+10}", bytes as i64 - *least as i64);
             rows.push(format!(
                 "{{\"bench\":\"size\",\"allocator\":\"{heap}\",\"config\":\"{build}\",\"host\":\"size\",\
-                 \"producers\":0,\"allocs\":0,\"size\":0,\"pair_ns\":0,\"ops\":0,\"spread\":{{}},\
-                 \"module_bytes\":{bytes}}}"
+                 \"producers\":0,\"allocs\":0,\"size\":{bytes},\"pair_ns\":0,\"ops\":0,\"spread\":{{}}}}"
             ));
         }
         println!("{line}");
