@@ -53,6 +53,10 @@ impl<S: ChunkSource> Arena<S> {
 
     /// [`create`](Self::create) with settings that were checked, and are without checking mode unless
     /// its use is noted.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn make(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         let memory = source.memory();
         let run = source.acquire(1, 0).ok_or(ArenaError::OutOfMemory)?;
@@ -87,6 +91,10 @@ impl<S: ChunkSource> Arena<S> {
     }
 
     /// The slot directory, the arrays of the transfer caches, and what checking mode needs.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn make_tables(&self, heap: &mut Heap<'_>, config: &Config) -> Option<()> {
         let header = self.header();
         let directory = heap.take_metadata(order_of(config.max_workers * 4))?;
@@ -255,6 +263,10 @@ impl<S: ChunkSource> Arena<S> {
     ///
     /// No worker is attached, no other handle is used again, and nothing that was allocated from
     /// the arena is touched again.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub unsafe fn destroy(self) -> Result<(), Busy> {
         let header = self.header();
         let chunk = self.address - HEADER_OFFSET;

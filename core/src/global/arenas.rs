@@ -74,6 +74,10 @@ pub(super) fn at(index: usize, global: &Global) -> Option<OwnArena> {
 }
 
 #[cold]
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 fn make(word: &AtomicU32, global: &Global) -> Option<u32> {
     let source = source::at_most(global.maximum_bytes)?;
     let config = Config {

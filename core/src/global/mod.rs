@@ -181,6 +181,10 @@ impl Global {
     /// An object of another arena, after the first one said `error`. One that is locked for too
     /// long is no reason to fail, so an arena is made where there is none yet; what is out of
     /// memory cannot make one.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn alloc_elsewhere(&self, layout: Layout, zeroed: bool, error: AllocError) -> *mut u8 {
         let mut last = error;
         for index in 1..arenas::MOST {
@@ -227,6 +231,10 @@ impl Global {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn resize_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
             return ptr::null_mut();

@@ -67,6 +67,10 @@ pub(super) fn take(arena: OwnArena) -> Option<Seated> {
     }
 }
 
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 fn attach(arena: OwnArena) -> Option<u32> {
     if !word::watch_end() {
         return None;
@@ -78,6 +82,10 @@ fn attach(arena: OwnArena) -> Option<u32> {
 }
 
 /// Gives up the calling agent's seat, and takes none any more; whether that was done.
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 pub(super) fn leave() -> bool {
     if let Some(worker) = worker()
         && let Err((_busy, worker)) = ManuallyDrop::into_inner(worker).detach()

@@ -21,6 +21,10 @@ impl Heap<'_> {
     }
 
     /// Adds one chunk from `source`; `None` when the memory, or the arena, is at its maximum.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn grow(&mut self, source: &impl ChunkSource) -> Option<()> {
         if !self.has_room_for(1) {
             return None;
@@ -37,6 +41,10 @@ impl Heap<'_> {
     /// # Safety
     ///
     /// The run is one chunk, the caller's to give.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) unsafe fn adopt(&mut self, run: ChunkRun) {
         let chunk = run.address;
         if !run.zeroed {
@@ -128,6 +136,10 @@ impl Heap<'_> {
     /// # Safety
     ///
     /// Nobody uses the arena or anything allocated from it any more.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) unsafe fn dissolve(&mut self, source: &impl ChunkSource, last: u32) {
         let kinds = [ChunkKind::Blocks, ChunkKind::Huge, ChunkKind::HugeRest];
         for chunk in kinds

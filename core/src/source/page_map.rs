@@ -56,6 +56,10 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     /// Adds the zeroed pages `first .. first + count`, which were in no word before.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn give(&self, first: u32, count: u32) {
         let mut page = first;
         let end = first + count;
@@ -70,6 +74,10 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     /// Adds the chunks `first .. first + count`, with whatever is in them.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn give_used(&self, first: u32, count: u32) {
         for chunk in first..first + count {
             self.used_word(chunk)
@@ -95,6 +103,10 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     /// Takes `count` whole chunks in a row for `claimant`, the number of an arena's first chunk, or
     /// 0 if they are that themselves: the lowest there are. Returns the number of the first, and
     /// whether none of them was used before.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn take_chunks(&self, count: u32, claimant: u32) -> Option<(u32, bool)> {
         // Chunk 0 starts at address 0, which stands for "nothing" everywhere: never handed out.
         let (mut first, mut length) = (1, 0);
@@ -120,6 +132,10 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     /// Takes exactly these chunks, or none and says which was gone.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn claim(&self, first: u32, count: u32, claimant: u32) -> Result<(), u32> {
         let claimant = if claimant == 0 { first } else { claimant };
         for chunk in first..first + count {

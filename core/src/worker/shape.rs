@@ -67,6 +67,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// [`alloc`](Self::alloc) at a multiple of `alignment`, a power of two up to 1 MiB. Takes no
     /// more memory than the size needs, whatever the alignment, but for 1 MiB, which takes a
     /// chunk.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub fn alloc_aligned(&self, size: usize, alignment: usize) -> Result<NonNull<u8>, AllocError> {
         if !alignment.is_power_of_two() || alignment > CHUNK_BYTES as usize {
             return Err(AllocError::BadAlignment);
@@ -165,6 +169,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// [`realloc`](Self::realloc) in all cases; `None` where `pointer` is no allocated block, or ceases
     /// to be one meanwhile.
     #[inline(never)]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn realloc_found(
         &self,
         pointer: *mut u8,
@@ -190,6 +198,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// Resizes the block where it is; `false` when it must move.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(super) fn resize(&self, block: Block, request: &Request) -> Result<bool, ReallocError> {
         let address = block.address;
         match (block.order, request) {
@@ -222,6 +234,10 @@ impl<S: ChunkSource> Worker<'_, S> {
             && (from..to).all(|order| self.looks_free(address + block_bytes(order), order))
     }
 
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn resize_huge(&self, address: u32, count: u32) -> Result<bool, ReallocError> {
         let mut heap = self
             .heap(self.effort().patience)
