@@ -29,6 +29,7 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// The same, `None` where there is no such block.
+    #[cfg(not(loom))]
     pub(crate) fn held(&self, pointer: *const u8) -> Option<usize> {
         Some(self.usable(self.block_at(pointer)?))
     }
