@@ -7,6 +7,7 @@
 //! [`open`]: Arena::open
 
 use crate::agent::{Agent, agent_number};
+use crate::cache::checked;
 use crate::cache::lifo::ENTRY_BYTES;
 use crate::check::{self, CheckError};
 use crate::config::Config;
@@ -45,6 +46,19 @@ impl<S: ChunkSource> Arena<S> {
     /// this one wrote before it, as every hand-over of memory must.
     pub fn create(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         config.check().map_err(ArenaError::Config)?;
+        if config.checking {
+            checked::note_use();
+        }
+        Self::make(source, config, context)
+    }
+
+    /// [`create`](Self::create) with settings that were checked, and are without checking mode unless
+    /// its use is noted.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
+    pub(crate) fn make(source: S, config: Config, context: Context) -> Result<Self, ArenaError> {
         let memory = source.memory();
         let run = source.acquire(1, 0).ok_or(ArenaError::OutOfMemory)?;
         let arena = Self {
@@ -78,6 +92,10 @@ impl<S: ChunkSource> Arena<S> {
     }
 
     /// The slot directory, the arrays of the transfer caches, and what checking mode needs.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn make_tables(&self, heap: &mut Heap<'_>, config: &Config) -> Option<()> {
         let header = self.header();
         let directory = heap.take_metadata(order_of(config.max_workers * 4))?;
@@ -108,19 +126,29 @@ impl<S: ChunkSource> Arena<S> {
         if address % CHUNK_BYTES != HEADER_OFFSET {
             return Err(ArenaError::NotAnArena);
         }
-        let arena = Self {
-            address,
-            memory: source.memory(),
-            source,
-            context,
-        };
+        let arena = Self::known(source, address, context);
         let header = arena.header();
         if header.magic.get() != MAGIC || header.address.get() != address {
             return Err(ArenaError::NotAnArena);
         }
         match header.version.get() {
-            LAYOUT_VERSION => Ok(arena),
+            LAYOUT_VERSION => {
+                if header.config.checking.get() != 0 {
+                    checked::note_use();
+                }
+                Ok(arena)
+            }
             other => Err(ArenaError::Version(other)),
+        }
+    }
+
+    /// The handle on the arena whose header is at `address`, where surely one is.
+    pub(crate) fn known(source: S, address: u32, context: Context) -> Self {
+        Self {
+            address,
+            memory: source.memory(),
+            source,
+            context,
         }
     }
 
@@ -238,6 +266,10 @@ impl<S: ChunkSource> Arena<S> {
     ///
     /// No worker is attached, no other handle is used again, and nothing that was allocated from
     /// the arena is touched again.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub unsafe fn destroy(self) -> Result<(), Busy> {
         let header = self.header();
         let chunk = self.address - HEADER_OFFSET;

@@ -1,7 +1,7 @@
 //! The settings of an arena, their ranges, and the check of them.
 
 use crate::error::ConfigError;
-use crate::order::{MAX_CHUNKS, UNIT_BYTES, block_bytes};
+use crate::order::{MAX_CHUNKS, UNIT_BYTES};
 
 /// The most orders that can be cached: objects up to 32 KiB.
 pub const MAX_CACHED_ORDERS: u32 = 12;
@@ -145,7 +145,7 @@ impl Config {
         } else {
             MAX_BURST_CAPACITY
         };
-        let in_bytes = MAX_BURST_BYTES / block_bytes(order);
+        let in_bytes = (MAX_BURST_BYTES / UNIT_BYTES) >> order;
         let in_bytes = if in_bytes < smallest {
             in_bytes
         } else {

@@ -4,6 +4,7 @@
 //! directory, the central heap, the transfer caches and the chunk table.
 
 use crate::agent::Agent;
+use crate::cache::checked;
 use crate::cache::slots::Slots;
 use crate::cache::transfer::Transfer;
 use crate::config::{Config, MAX_CACHED_ORDERS};
@@ -79,7 +80,7 @@ impl SharedConfig {
             transfer_capacity: self.transfer_capacity.get(),
             max_workers: self.max_workers.get(),
             max_chunks: self.max_chunks.get(),
-            checking: self.checking.get() != 0,
+            checking: checked::is_in_use() && self.checking.get() != 0,
             quarantine: self.quarantine.get(),
             burst_capacity: self.burst_capacity.get(),
         }

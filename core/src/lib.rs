@@ -26,10 +26,16 @@
 //! | central | `heap` | chunks, block maps, free lists, the buddy system |
 //! | source | [`ChunkSource`] | `memory.grow`, native mappings |
 //! | ground | `order`, `memory`, `agent`, `lock`, `sync`, `config`, `error` | arithmetic, addresses, atomics |
+//!
+//! # Size
+//!
+//! On wasm code is downloaded. What runs once, or beside which a lock or a chunk costs far more, is
+//! built for size even where all else is built for speed: `optimize(size)`, which the toolchains that
+//! build threads have.
 #![no_std]
 #![cfg_attr(
     all(target_family = "wasm", target_feature = "atomics"),
-    feature(stdarch_wasm_atomic_wait, thread_local)
+    feature(optimize_attribute, stdarch_wasm_atomic_wait, thread_local)
 )]
 
 mod agent;

@@ -108,6 +108,10 @@ impl Lock {
     }
 
     #[cold]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn spin(&self, agent: Agent, spins: u32) -> Result<LockGuard<'_>, Busy> {
         (0..spins)
             .find_map(|_| {
@@ -118,6 +122,10 @@ impl Lock {
     }
 
     #[cold]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn lock_slow(&self, agent: Agent, patience: Patience) -> Result<LockGuard<'_>, Busy> {
         if self.is_held_by(agent) {
             return Err(Busy);
@@ -166,6 +174,10 @@ impl Lock {
         parking::wake_all(self);
     }
 
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn wait_and_lock(&self, agent: Agent) -> LockGuard<'_> {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {

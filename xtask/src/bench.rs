@@ -4,7 +4,9 @@
 //! one with Warena and the peers that are Rust code, and one for each version of mimalloc's C code.
 //!
 //! `--record` also puts the rows into a file of `benches/record/`, with the day and the machine's
-//! description. `cargo xtask bench report RECORD…` makes the README's tables and charts from such.
+//! description. `cargo xtask bench size` measures modules instead. `cargo xtask bench report RECORD…` makes the README's tables and charts from such.
+
+mod size;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -110,13 +112,37 @@ pub fn bench(host: Host, flags: &[OsString]) -> Result<()> {
         machine.dress(&mut compiler)?;
     }
     let flags: Vec<_> = flags.iter().map(|flag| flag.to_string_lossy()).collect();
-    let mut record = benches("record", "peers");
-    record
-        .args(["--", host.name()])
-        .arg(rows)
-        .arg(workspace::root().join("benches/record"))
-        .args([host.engine(), ask(&mut compiler).unwrap_or_default()])
-        .arg(flags.join(" "));
+    record(
+        host.name(),
+        &rows,
+        &host.engine(),
+        compiler,
+        &flags.join(" "),
+    )
+}
+
+/// Measures the size of modules.
+pub fn size(keep: bool) -> Result<()> {
+    let machine = setup::ensure(need::PACK)?;
+    let rows = size::measure(&machine)?;
+    if !keep {
+        return Ok(());
+    }
+    let file = workspace::target().join("bench-size.json");
+    std::fs::write(&file, rows).with_context(|| format!("cannot write {}", file.display()))?;
+    let mut compiler = command("rustc", &["--version"]);
+    machine.dress(&mut compiler)?;
+    record("size", &file, "", compiler, "")
+}
+
+/// Keeps rows as a record.
+fn record(host: &str, rows: &Path, engine: &str, mut compiler: Command, flags: &str) -> Result<()> {
+    // Without the peers where they are not built anyway.
+    let features = if host == "size" { "" } else { "peers" };
+    let mut record = benches("record", features);
+    record.args(["--", host]).arg(rows);
+    record.arg(workspace::root().join("benches/record"));
+    record.args([engine, &ask(&mut compiler).unwrap_or_default(), flags]);
     process::run(&mut record)
 }
 

@@ -42,6 +42,8 @@ cargo xtask kill random|chosen node|chrome|firefox [--kills N] [--seed N] [--onl
 cargo xtask bench native|node|chrome [--quick] [--json FILE] [--only NAME]
     the benchmarks, natively or as WebAssembly in Node or in headless Chromium; --help: more flags;
     --record also keeps the rows, with the machine's description, in benches/record/
+cargo xtask bench size [--record]
+    what the allocator adds to the least WebAssembly module, beside the standard library's
 cargo xtask bench report RECORD...
     the README's tables and the charts, from these records
 cargo xtask pack
@@ -143,10 +145,22 @@ fn run() -> Result<bool> {
                     bench::report(&records)?;
                     return Ok(true);
                 }
+                Some(Value(name)) if name == "size" => {
+                    let mut keep = false;
+                    while let Some(argument) = arguments.next()? {
+                        match argument {
+                            Long("record") => keep = true,
+                            Long("help") | Short('h') => return help(),
+                            other => return Err(other.unexpected().into()),
+                        }
+                    }
+                    bench::size(keep)?;
+                    return Ok(true);
+                }
                 Some(Value(name)) => bench::Host::parse(&name.string()?)?,
                 Some(Long("help") | Short('h')) => return help(),
                 Some(other) => return Err(other.unexpected().into()),
-                None => bail!("bench needs a host: native, node or chrome"),
+                None => bail!("bench needs a host (native, node or chrome), size or report"),
             };
             // Everything behind the host belongs to the benchmarks.
             let flags: Vec<_> = arguments.raw_args()?.collect();

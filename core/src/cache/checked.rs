@@ -15,6 +15,25 @@ use crate::damage::{Damage, DamageKind};
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, block_bytes};
 use crate::sync::{PlainU32, PlainU64};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this program has made or opened an arena in checking mode.
+///
+/// In a program where no code can, which is one that only has a [`Global`](crate::Global), this is a
+/// constant to the linker's optimiser, and all that checking mode needs is left out of the program.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// Notes that there is an arena in checking mode. Before anybody works in it, who learns of it by what
+/// orders this too.
+pub(crate) fn note_use() {
+    IN_USE.store(true, Ordering::Relaxed);
+}
+
+/// Whether there may be one; `false` where no slot has a [`Checked`].
+#[inline(always)]
+pub(crate) fn is_in_use() -> bool {
+    IN_USE.load(Ordering::Relaxed)
+}
 
 /// The most bytes that a quarantine keeps: two of the largest blocks, so that a few of them do not
 /// use a memory up.

@@ -4,7 +4,7 @@
 //! load and a store. Whoever takes the seat next goes on with the counters where they stand,
 //! so that sums over all slots never fall.
 
-use super::checked::Checked;
+use super::checked::{self, Checked};
 use super::deferring::Deferring;
 use super::lifo::{ENTRY_BYTES, Lifo};
 use crate::agent::Agent;
@@ -130,10 +130,22 @@ impl Slot {
     }
 
     /// What the slot has more in checking mode.
+    #[inline]
     pub(crate) fn checked<'a>(&self, memory: Memory) -> Option<&'a Checked> {
+        if !checked::is_in_use() {
+            return None;
+        }
         let address = self.checked.get();
         // SAFETY: the slot was made with that part behind it, which lives as long as the arena.
         (address != 0).then(|| unsafe { memory.at(address) })
+    }
+
+    /// What the order exchanged with the layers below. Orders are below the number of them; the
+    /// remainder leaves out the code, and the message, for one that is not.
+    #[inline(always)]
+    pub(crate) fn traffic(&self, order: u32) -> &Traffic {
+        debug_assert!(order < CHUNK_ORDER);
+        &self.traffic[(order % CHUNK_ORDER) as usize]
     }
 
     /// The stacks that are in use.

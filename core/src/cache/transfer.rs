@@ -65,7 +65,7 @@ impl Transfer {
         if !room(count) {
             return false;
         }
-        for (from, to) in batch.iter().zip(&entries[count as usize..]) {
+        for (from, to) in batch.iter().zip(entries.iter().skip(count as usize)) {
             mark(from.get());
             to.set(from.get());
         }
@@ -93,7 +93,11 @@ impl Transfer {
         let count = self.count.get();
         let taken = count.min(batch.len() as u32);
         let left = count - taken;
-        for (to, from) in batch.iter().zip(&entries[left as usize..count as usize]) {
+        for (to, from) in batch
+            .iter()
+            .zip(entries.iter().skip(left as usize))
+            .take(taken as usize)
+        {
             mark(from.get());
             to.set(from.get());
         }
@@ -114,7 +118,9 @@ impl Transfer {
         let _guard = self.lock.lock(agent, Patience::Soon)?;
         for _ in 0..self.count.get().min(most) {
             let left = self.count.get() - 1;
-            give(entries[left as usize].get());
+            if let Some(entry) = entries.get(left as usize) {
+                give(entry.get());
+            }
             self.count.set(left);
         }
         Ok(())

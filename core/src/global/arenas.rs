@@ -38,15 +38,14 @@ impl OwnArena {
     }
 
     /// A handle for an agent of that context.
-    pub(super) fn handle(self, context: Context) -> Option<Handle> {
-        // SAFETY: the header of a live arena.
-        unsafe { Arena::open(source::handed(self.source), self.header, context) }.ok()
+    pub(super) fn handle(self, context: Context) -> Handle {
+        Arena::known(source::handed(self.source), self.header, context)
     }
 
     /// Whether `pointer` lies in one of its chunks.
     pub(super) fn owns(self, pointer: *const u8) -> bool {
-        self.handle(Context::NoWait)
-            .is_some_and(|arena| arena.header().owns(self.source.memory(), pointer))
+        let arena = self.handle(Context::NoWait);
+        arena.header().owns(self.source.memory(), pointer)
     }
 
     /// A standing seat for one call of the calling agent; `None` if all stay taken for as long as
@@ -66,7 +65,7 @@ pub(super) fn made() -> impl Iterator<Item = OwnArena> {
 /// The arena of this number, made with the settings of `global` if need be; `None` where there is
 /// no memory for it.
 pub(super) fn at(index: usize, global: &Global) -> Option<OwnArena> {
-    let word = &HEADERS[index];
+    let word = HEADERS.get(index)?;
     OwnArena::at(word.load(Ordering::Acquire)).or_else(|| {
         // Where the last chunk went to somebody who makes the same arena, there may be one now.
         let made = make(word, global);
@@ -75,13 +74,17 @@ pub(super) fn at(index: usize, global: &Global) -> Option<OwnArena> {
 }
 
 #[cold]
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 fn make(word: &AtomicU32, global: &Global) -> Option<u32> {
     let source = source::at_most(global.maximum_bytes)?;
     let config = Config {
         max_workers: (global.config.max_workers + standing::SEATS).min(MAX_WORKERS),
         ..global.config
     };
-    let arena = Arena::create(source::handed(source), config, Context::NoWait).ok()?;
+    let arena = Arena::make(source::handed(source), config, Context::NoWait).ok()?;
     let found = match standing::make(source, &arena) {
         Some(()) => {
             match word.compare_exchange(0, arena.address(), Ordering::AcqRel, Ordering::Acquire) {

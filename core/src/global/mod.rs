@@ -116,7 +116,7 @@ impl Global {
 
     /// That arena, and behind it those that served agents which found it locked and may not wait.
     pub fn arenas() -> impl Iterator<Item = Handle> {
-        arenas::made().filter_map(|arena| arena.handle(Context::NoWait))
+        arenas::made().map(|arena| arena.handle(Context::NoWait))
     }
 
     /// Frees and resizings that were refused because the pointer was no allocated block.
@@ -181,6 +181,10 @@ impl Global {
     /// An object of another arena, after the first one said `error`. One that is locked for too
     /// long is no reason to fail, so an arena is made where there is none yet; what is out of
     /// memory cannot make one.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn alloc_elsewhere(&self, layout: Layout, zeroed: bool, error: AllocError) -> *mut u8 {
         let mut last = error;
         for index in 1..arenas::MOST {
@@ -204,11 +208,11 @@ impl Global {
     #[cold]
     #[inline(never)]
     fn free_cold(&self, pointer: *mut u8) {
-        match self.seat_at(pointer).map(|seat| seat.free(pointer)) {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => refuse(pointer, error),
+        match self.seat_at(pointer) {
+            Ok(seat) if seat.try_free(pointer) => {}
+            Ok(seat) => refuse(Some(seat), pointer),
             // Without an arena there is no block.
-            Err(AllocError::OutOfMemory) => refuse(pointer, FreeError::Foreign),
+            Err(AllocError::OutOfMemory) => refuse(None, pointer),
             Err(_) => {
                 LOST.fetch_add(1, Ordering::Relaxed);
             }
@@ -219,7 +223,7 @@ impl Global {
     #[inline(never)]
     fn resize(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let wanted = class(size, layout.align());
-        match seat::worker().and_then(|worker| worker.realloc(pointer, wanted).ok()) {
+        match seat::worker().and_then(|worker| worker.realloc_hit(pointer, wanted)) {
             Some(object) => object.as_ptr(),
             None => self.resize_cold(pointer, layout, size),
         }
@@ -227,6 +231,10 @@ impl Global {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn resize_cold(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
             return ptr::null_mut();
@@ -234,16 +242,15 @@ impl Global {
         let Ok(seat) = self.seat_at(pointer) else {
             return ptr::null_mut();
         };
-        let error = match seat.realloc(pointer, class(size, layout.align())) {
-            Ok(object) => return object.as_ptr(),
-            Err(ReallocError::Size(error)) => error,
-            Err(ReallocError::Pointer(error)) => {
-                drop(seat);
-                refuse(pointer, error);
+        let error = match seat.realloc_found(pointer, class(size, layout.align())) {
+            Some(Ok(object)) => return object.as_ptr(),
+            Some(Err(ReallocError::Size(error))) => error,
+            Some(Err(ReallocError::Pointer(_))) | None => {
+                refuse(Some(seat), pointer);
                 return ptr::null_mut();
             }
         };
-        let Ok(held) = seat.usable_size(pointer) else {
+        let Some(held) = seat.held(pointer) else {
             return ptr::null_mut();
         };
         drop(seat);
@@ -339,7 +346,7 @@ fn allocate(
         return if zeroed {
             worker.alloc_zeroed(class)
         } else {
-            worker.alloc(class)
+            worker.missed(class)
         };
     }
     let object = worker.alloc_aligned(size, alignment)?;
@@ -350,10 +357,12 @@ fn allocate(
     Ok(object)
 }
 
-/// Notes that `pointer` is no allocated block, for a caller that cannot be told.
-fn refuse(pointer: *mut u8, error: FreeError) {
+/// Notes that `pointer` is no allocated block, for a caller that cannot be told. What else it is, is
+/// found out only where it is told: without debug assertions no program has the code for that.
+fn refuse(seat: Option<Seat>, pointer: *mut u8) {
     REFUSED.fetch_add(1, Ordering::Relaxed);
     if cfg!(debug_assertions) {
+        let error = seat.map_or(FreeError::Foreign, |seat| seat.refuse(pointer));
         stop(pointer, error);
     }
 }

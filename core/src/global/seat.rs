@@ -67,17 +67,25 @@ pub(super) fn take(arena: OwnArena) -> Option<Seated> {
     }
 }
 
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 fn attach(arena: OwnArena) -> Option<u32> {
     if !word::watch_end() {
         return None;
     }
-    let arena = arena.handle(word::context())?;
+    let arena = arena.handle(word::context());
     // Refused, the agent is served without a seat of its own.
     let worker = arena.attach().ok()?;
     Some(worker.into_address())
 }
 
 /// Gives up the calling agent's seat, and takes none any more; whether that was done.
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 pub(super) fn leave() -> bool {
     if let Some(worker) = worker()
         && let Err((_busy, worker)) = ManuallyDrop::into_inner(worker).detach()

@@ -49,6 +49,10 @@ impl Drop for Stand {
 }
 
 /// Makes the seats of an arena that nobody else knows yet.
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 pub(super) fn make(source: &'static Source, arena: &Handle) -> Option<()> {
     let header = arena.header();
     let mut heap = header.heap(source, Agent::current(), Patience::Try).ok()?;
@@ -58,9 +62,13 @@ pub(super) fn make(source: &'static Source, arena: &Handle) -> Option<()> {
 }
 
 /// Takes a seat of `arena` for the calling agent, of that context.
+#[cfg_attr(
+    all(target_family = "wasm", target_feature = "atomics"),
+    optimize(size)
+)]
 pub(super) fn take(arena: OwnArena, context: Context) -> Option<Stand> {
     let memory = arena.source.memory();
-    let handle = arena.handle(context)?;
+    let handle = arena.handle(context);
     let agent = Agent::current();
     let mut looks = 0;
     loop {

@@ -113,6 +113,14 @@ impl Central {
         })
     }
 
+    /// Blocks of `order` out of the heap. Orders are below the number of them; the remainder leaves out
+    /// the code, and the message, for one that is not.
+    #[inline(always)]
+    pub(super) fn out(&self, order: u32) -> &PlainU32 {
+        debug_assert!(order < CHUNK_ORDER);
+        &self.out[(order % CHUNK_ORDER) as usize]
+    }
+
     /// The number of the agent that holds the heap lock; 0: nobody.
     pub(crate) fn holder(&self) -> u32 {
         self.lock.holder()
@@ -212,7 +220,7 @@ impl<'a> Heap<'a> {
             taken += 1;
         }
         while taken < count {
-            let wanted = (count - taken).next_power_of_two().ilog2() + order;
+            let wanted = (count - taken).next_power_of_two().trailing_zeros() + order;
             // The largest power of two that some block can still give.
             let Some(from) = (order..=wanted.min(MAX_ORDER))
                 .rev()
@@ -257,7 +265,7 @@ impl<'a> Heap<'a> {
     ///
     /// The block is out of this heap, of `order`, and nobody uses it any more.
     pub(crate) unsafe fn give(&mut self, address: u32, order: u32) {
-        self.central.out[order as usize].sub(1);
+        self.central.out(order).sub(1);
         self.insert(address, order);
     }
 
@@ -381,7 +389,9 @@ impl<'a> Heap<'a> {
         }
         let mut tail = start + run;
         while tail < end {
-            let size = tail.trailing_zeros().min((end - tail).ilog2());
+            let size = tail
+                .trailing_zeros()
+                .min((end - tail).checked_ilog2().unwrap_or(0));
             self.list(chunk_of(address) + tail * UNIT_BYTES, size, state);
             tail += block_units(size);
             splits += 1;
@@ -475,7 +485,7 @@ impl<'a> Heap<'a> {
     /// Adds to the blocks out of the heap, whose units are on no list any more, and sees a peak.
     #[inline(always)]
     pub(super) fn count_taken(&self, order: u32, blocks: u32) {
-        self.central.out[order as usize].add(blocks);
+        self.central.out(order).add(blocks);
         self.note_peaks();
     }
 

@@ -53,7 +53,15 @@ impl FreeLists {
     /// The first block of `order`, or 0.
     #[inline]
     pub(crate) fn head(&self, order: u32) -> u32 {
-        self.heads[order as usize].get()
+        self.head_of(order).get()
+    }
+
+    /// Orders are below the number of lists; the remainder leaves out the code, and the message, for
+    /// one that is not.
+    #[inline]
+    fn head_of(&self, order: u32) -> &PlainU32 {
+        debug_assert!(order < CHUNK_ORDER);
+        &self.heads[order as usize % ORDERS]
     }
 
     /// Puts the block at `address` first on its list.
@@ -62,7 +70,7 @@ impl FreeLists {
     ///
     /// The heap lock is held, and the block is free, of `order`, on no list.
     pub(crate) unsafe fn push(&self, memory: Memory, order: u32, address: u32) {
-        let head = &self.heads[order as usize];
+        let head = self.head_of(order);
         let next = head.get();
         // SAFETY: a free block is the heap's to write, and at least 16 bytes.
         let node = unsafe { memory.at::<FreeNode>(address) };
@@ -93,7 +101,7 @@ impl FreeLists {
                 memory.at::<FreeNode>(previous).next.set(next);
                 return;
             }
-            self.heads[order as usize].set(next);
+            self.head_of(order).set(next);
             if next == 0 {
                 self.occupied.set(self.occupied.get() & !(1 << order));
             }

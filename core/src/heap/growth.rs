@@ -9,6 +9,7 @@ use super::central::Heap;
 use super::extent::Extent;
 use super::shadow;
 use super::shadow::{SHADOW_OFFSET, SHADOW_ORDER};
+use crate::cache::checked;
 use crate::memory::Memory;
 use crate::order::{CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, block_bytes, block_units, chunk_of};
 use crate::source::{ChunkRun, ChunkSource};
@@ -21,6 +22,10 @@ impl Heap<'_> {
     }
 
     /// Adds one chunk from `source`; `None` when the memory, or the arena, is at its maximum.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn grow(&mut self, source: &impl ChunkSource) -> Option<()> {
         if !self.has_room_for(1) {
             return None;
@@ -37,6 +42,10 @@ impl Heap<'_> {
     /// # Safety
     ///
     /// The run is one chunk, the caller's to give.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) unsafe fn adopt(&mut self, run: ChunkRun) {
         let chunk = run.address;
         if !run.zeroed {
@@ -73,7 +82,7 @@ impl Heap<'_> {
     }
 
     fn is_shadowed(&self) -> bool {
-        self.central.shadowed.get() != 0
+        checked::is_in_use() && self.central.shadowed.get() != 0
     }
 
     /// Units of a chunk of blocks that are left to allocate.
@@ -113,7 +122,7 @@ impl Heap<'_> {
             // The chunk is wholly free and coalesced, so it consists of these blocks.
             self.unlist(chunk + offset, order);
         }
-        self.central.merges.add(self.central.shadowed.get().into());
+        self.central.merges.add(self.is_shadowed().into());
         self.central.chunks.sub(1);
         self.central.metadata_units.sub(CHUNK_UNITS - usable);
         self.central.free_units.sub(usable);
@@ -129,6 +138,10 @@ impl Heap<'_> {
     /// # Safety
     ///
     /// Nobody uses the arena or anything allocated from it any more.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) unsafe fn dissolve(&mut self, source: &impl ChunkSource, last: u32) {
         let kinds = [ChunkKind::Blocks, ChunkKind::Huge, ChunkKind::HugeRest];
         for chunk in kinds

@@ -85,7 +85,7 @@ impl Heap<'_> {
     }
 
     fn resized(&self, from: Extent, to: Extent) {
-        self.central.out[from.order() as usize].sub(1);
-        self.central.out[to.order() as usize].add(1);
+        self.central.out(from.order()).sub(1);
+        self.central.out(to.order()).add(1);
     }
 }

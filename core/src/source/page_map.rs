@@ -56,6 +56,10 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     /// Adds the zeroed pages `first .. first + count`, which were in no word before.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn give(&self, first: u32, count: u32) {
         let mut page = first;
         let end = first + count;
@@ -63,12 +67,17 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
             let in_chunk = page % CHUNK_PAGES;
             let run = (CHUNK_PAGES - in_chunk).min(end - page);
             let bits = ((1u32 << run) - 1) << in_chunk;
-            self.words[(page / CHUNK_PAGES) as usize].fetch_or(bits, Ordering::Release);
+            self.word(page / CHUNK_PAGES)
+                .fetch_or(bits, Ordering::Release);
             page += run;
         }
     }
 
     /// Adds the chunks `first .. first + count`, with whatever is in them.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn give_used(&self, first: u32, count: u32) {
         for chunk in first..first + count {
             self.used_word(chunk)
@@ -79,15 +88,14 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
 
     /// Gives a taken chunk back.
     fn unclaim(&self, chunk: u32) {
-        self.words[chunk as usize].store(WHOLE, Ordering::Release);
+        self.word(chunk).store(WHOLE, Ordering::Release);
     }
 
     /// Gives back every chunk that was taken for `claimant` and that `uses` does not name; how many.
     /// Nobody takes or gives back for that claimant meanwhile.
     pub(crate) fn reclaim(&self, claimant: u32, uses: impl Fn(u32) -> bool) -> u32 {
-        let taken = |chunk: u32| {
-            self.words[chunk as usize].load(Ordering::Acquire) >> CLAIMANT_SHIFT == claimant
-        };
+        let taken =
+            |chunk: u32| self.word(chunk).load(Ordering::Acquire) >> CLAIMANT_SHIFT == claimant;
         let lost = (1..CHUNKS as u32).filter(|&chunk| taken(chunk) && !uses(chunk));
         lost.inspect(|&chunk| self.give_used(chunk, 1)).count() as u32
     }
@@ -95,11 +103,15 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     /// Takes `count` whole chunks in a row for `claimant`, the number of an arena's first chunk, or
     /// 0 if they are that themselves: the lowest there are. Returns the number of the first, and
     /// whether none of them was used before.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn take_chunks(&self, count: u32, claimant: u32) -> Option<(u32, bool)> {
         // Chunk 0 starts at address 0, which stands for "nothing" everywhere: never handed out.
         let (mut first, mut length) = (1, 0);
         for chunk in 1..CHUNKS as u32 {
-            if self.words[chunk as usize].load(Ordering::Relaxed) != WHOLE {
+            if self.word(chunk).load(Ordering::Relaxed) != WHOLE {
                 (first, length) = (chunk + 1, 0);
                 continue;
             }
@@ -120,10 +132,14 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     /// Takes exactly these chunks, or none and says which was gone.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn claim(&self, first: u32, count: u32, claimant: u32) -> Result<(), u32> {
         let claimant = if claimant == 0 { first } else { claimant };
         for chunk in first..first + count {
-            let word = &self.words[chunk as usize];
+            let word = self.word(chunk);
             if word
                 .compare_exchange(
                     WHOLE,
@@ -140,12 +156,18 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
         Ok(())
     }
 
+    /// The word of a chunk. No chunk has a number that is beyond them, and the remainder leaves the code
+    /// for that case out, which would bring the formatting of a message with it.
+    fn word(&self, chunk: u32) -> &AtomicU32 {
+        &self.words[chunk as usize % CHUNKS]
+    }
+
     fn was_used(&self, chunk: u32) -> bool {
         self.used_word(chunk).load(Ordering::Relaxed) >> (chunk % u32::BITS) & 1 != 0
     }
 
     fn used_word(&self, chunk: u32) -> &AtomicU32 {
-        &self.used[(chunk / u32::BITS) as usize]
+        &self.used[(chunk / u32::BITS) as usize % USED_WORDS]
     }
 
     /// How many pages right below `page` are here: what a growth from `page` on adds to.
@@ -158,7 +180,7 @@ impl<const CHUNKS: usize> PageMap<CHUNKS> {
     }
 
     fn has(&self, page: u32) -> bool {
-        let word = &self.words[(page / CHUNK_PAGES) as usize];
+        let word = self.word(page / CHUNK_PAGES);
         word.load(Ordering::Relaxed) >> (page % CHUNK_PAGES) & 1 != 0
     }
 }

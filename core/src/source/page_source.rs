@@ -39,6 +39,10 @@ impl<P: Pages> PageSource<P> {
 
     /// `count` chunks in a row that are now the caller's, for the arena whose first chunk is at
     /// `claimant`.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn acquire(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         let mut attempts = 0..;
         loop {
@@ -65,6 +69,10 @@ impl<P: Pages> PageSource<P> {
         }
     }
 
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn take(&self, count: u32, claimant: u32) -> Option<ChunkRun> {
         let claimant = chunk_index(claimant) as u32;
         let (first, zeroed) = self.map.take_chunks(count, claimant)?;
@@ -75,6 +83,10 @@ impl<P: Pages> PageSource<P> {
     }
 
     /// Grows by `count` pages and keeps them; `false` beyond the maximum.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn add(&self, count: u32) -> bool {
         self.pages
             .grow(count)

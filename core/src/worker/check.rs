@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::error::FreeError;
-use crate::heap::block::{BlockState, allocated_extent, block_state};
+use crate::heap::block::{BlockState, allocated_extent, block_extent, block_state};
 use crate::heap::block_map::{ChunkKind, enclosing_block, map_byte};
 use crate::heap::extent::Extent;
 use crate::order::{CHUNK_BYTES, UNIT_BYTES};
@@ -35,11 +35,21 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Bytes that the allocated block at `pointer` has: what was asked for, rounded up; in
     /// checking mode what was asked for.
     pub fn usable_size(&self, pointer: *const u8) -> Result<usize, FreeError> {
-        let block = self.check(pointer)?;
-        Ok(match self.slot.checked(self.memory) {
+        Ok(self.usable(self.check(pointer)?))
+    }
+
+    /// The same, `None` where there is no such block.
+    #[cfg(not(loom))]
+    pub(crate) fn held(&self, pointer: *const u8) -> Option<usize> {
+        Some(self.usable(self.block_at(pointer)?))
+    }
+
+    /// The same of a block.
+    pub(super) fn usable(&self, block: Block) -> usize {
+        match self.slot.checked(self.memory) {
             None => self.block_bytes(block),
             Some(_) => self.requested(block),
-        })
+        }
     }
 
     /// Bytes of the whole block.
@@ -53,12 +63,13 @@ impl<S: ChunkSource> Worker<'_, S> {
         }
     }
 
-    /// Whether a free block seems to start at `address`, in a chunk of blocks: only as true as the
-    /// moment, without the heap lock.
-    pub(super) fn looks_free(&self, address: u32) -> bool {
+    /// Bytes of the free block that seems to start at `address`, in a chunk of blocks: only as true as
+    /// the moment, without the heap lock.
+    pub(super) fn looks_free(&self, address: u32) -> Option<u32> {
         // SAFETY: the caller's address lies in a chunk of blocks of the arena.
         let byte = unsafe { map_byte(self.memory, address) }.get();
-        block_state(byte).is_free()
+        let extent = block_extent(byte)?;
+        block_state(byte).is_free().then(|| extent.bytes())
     }
 
     /// The allocated block at `pointer`, or what else it is.
@@ -72,7 +83,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// The allocated block at `pointer`. What nearly every free asks is answered in place.
     #[inline(always)]
-    fn block_at(&self, pointer: *const u8) -> Option<Block> {
+    pub(super) fn block_at(&self, pointer: *const u8) -> Option<Block> {
         let address = self.memory.address(pointer)?;
         if !self.header.central.table.has_map(address) {
             return self.huge_at(address);
@@ -101,7 +112,7 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// What a pointer is that is no allocated block.
     #[cold]
-    fn refuse(&self, pointer: *const u8) -> FreeError {
+    pub(crate) fn refuse(&self, pointer: *const u8) -> FreeError {
         let Some(address) = self.memory.address(pointer) else {
             return FreeError::Foreign;
         };

@@ -153,7 +153,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         effort: Effort,
     ) -> Result<Taken, AllocError> {
         let taken = self.take(effort, |heap| heap.take_aligned(extent, alignment))?;
-        let traffic = &self.slot.traffic[extent.order() as usize];
+        let traffic = self.slot.traffic(extent.order());
         traffic.direct_allocations.add(1);
         Ok(taken)
     }
@@ -180,9 +180,22 @@ impl<S: ChunkSource> Worker<'_, S> {
         if pointer.is_null() {
             return Ok(());
         }
-        let block = self.check(pointer)?;
+        self.free_found(pointer, patience)
+            .unwrap_or_else(|| Err(self.refuse(pointer)))
+    }
+
+    /// Frees an allocated block; `None` when there is none at `pointer`, for whoever needs to know why
+    /// to ask.
+    #[inline(never)]
+    pub(crate) fn free_found(
+        &self,
+        pointer: *mut u8,
+        patience: Patience,
+    ) -> Option<Result<(), FreeError>> {
+        let block = self.block_at(pointer)?;
         if let Some(checked) = self.slot.checked(self.memory) {
-            return self.free_checked(checked, block, |block| self.release(block, patience));
+            let release = |block| self.release(block, patience);
+            return Some(self.free_checked(checked, block, release));
         }
         if let Some(order) = block.whole_order()
             && let Some(lifo) = self.stack(order)
@@ -190,15 +203,13 @@ impl<S: ChunkSource> Worker<'_, S> {
             && lifo.push(self.memory, block.address)
         {
             self.mark(block.address, BlockState::Cached, order);
-            return Ok(());
+            return Some(Ok(()));
         }
         match self.heap(patience) {
-            Ok(mut heap) => self.free_locked(&mut heap, pointer),
-            Err(Busy) => {
-                self.defer(block);
-                Ok(())
-            }
+            Ok(mut heap) => self.free_locked(&mut heap, pointer)?,
+            Err(Busy) => self.defer(block),
         }
+        Some(Ok(()))
     }
 
     /// Takes a block out of the heap by `take`; grows by a chunk if there is none, and gathers
@@ -260,17 +271,13 @@ impl<S: ChunkSource> Worker<'_, S> {
         Ok(())
     }
 
-    /// Frees an allocated block to the heap, whatever its order.
-    pub(super) fn free_locked(
-        &self,
-        heap: &mut Heap<'_>,
-        pointer: *mut u8,
-    ) -> Result<(), FreeError> {
+    /// Frees an allocated block to the heap, whatever its order; `None` when there is none.
+    fn free_locked(&self, heap: &mut Heap<'_>, pointer: *mut u8) -> Option<()> {
         // Checked under the lock: a block of an uncached order is only ever freed here, so two
         // workers that free one at the same moment are told apart.
-        let block = self.check(pointer)?;
+        let block = self.block_at(pointer)?;
         self.release_locked(heap, block);
-        Ok(())
+        Some(())
     }
 
     /// Gives an allocated block, or one that checking mode claimed, to the heap.
@@ -279,7 +286,7 @@ impl<S: ChunkSource> Worker<'_, S> {
         match block.extent {
             Some(extent) => {
                 self.give(heap, block.address, extent);
-                let traffic = &self.slot.traffic[extent.order() as usize];
+                let traffic = self.slot.traffic(extent.order());
                 traffic.direct_frees.add(1);
             }
             None => {

@@ -122,8 +122,14 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     pub fn alloc(&self, size: usize) -> Result<NonNull<u8>, AllocError> {
         match self.hit(size) {
             Some(object) => Ok(object),
-            None => Self::miss(self.source, self.slot, size).object(self.memory),
+            None => self.missed(size),
         }
+    }
+
+    /// [`alloc`](Self::alloc) behind a hit.
+    #[inline(always)]
+    pub(crate) fn missed(&self, size: usize) -> Result<NonNull<u8>, AllocError> {
+        Self::miss(self.source, self.slot, size).object(self.memory)
     }
 
     /// [`alloc`](Self::alloc) out of the memory that the arena has: caches, transfer caches, free
@@ -172,6 +178,17 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
         Self::no_push(self.source, self.slot, pointer)
     }
 
+    /// [`free`](Self::free) of a pointer that is not null, without finding out why it is refused;
+    /// whether it was freed.
+    #[inline(never)]
+    pub(crate) fn try_free(&self, pointer: *mut u8) -> bool {
+        self.push(pointer)
+            || matches!(
+                self.free_found(pointer, self.effort().patience),
+                Some(Ok(()))
+            )
+    }
+
     /// [`free`](Self::free) in constant time, for code that must neither wait nor spin.
     pub fn free_nowait(&self, pointer: *mut u8) -> Result<(), FreeError> {
         if self.push(pointer) {
@@ -205,21 +222,31 @@ impl<'a, S: ChunkSource> Worker<'a, S> {
     /// Puts an allocated block on its stack; `false` when it is none, or the stack is full.
     #[inline(always)]
     pub(crate) fn push(&self, pointer: *mut u8) -> bool {
-        if let Some(address) = self.memory.address(pointer)
-            && self.header.central.table.has_map(address)
-            && address % UNIT_BYTES == 0
-        {
-            // SAFETY: the chunk table says that the address lies in a chunk of the arena.
-            let byte = unsafe { map_byte(self.memory, address) };
-            let order = allocated_order(byte.get());
-            if order < MAX_CACHED_ORDERS
-                && self.slot.lifos[order as usize].push(self.memory, address)
-            {
-                byte.set(block_byte(BlockState::Cached, order));
-                return true;
-            }
+        self.small_at(pointer)
+            .is_some_and(|(address, order)| self.push_small(address, order))
+    }
+
+    /// The address and order of the allocated block at `pointer`, if there is one, of an order that may
+    /// be cached.
+    #[inline(always)]
+    fn small_at(&self, pointer: *const u8) -> Option<(u32, u32)> {
+        let address = self.memory.address(pointer)?;
+        if !self.header.central.table.has_map(address) || address % UNIT_BYTES != 0 {
+            return None;
         }
-        false
+        // SAFETY: the chunk table says that the address lies in a chunk of the arena.
+        let byte = unsafe { map_byte(self.memory, address) };
+        let order = allocated_order(byte.get());
+        (order < MAX_CACHED_ORDERS).then_some((address, order))
+    }
+
+    #[inline(always)]
+    fn push_small(&self, address: u32, order: u32) -> bool {
+        let pushed = self.slot.lifos[order as usize].push(self.memory, address);
+        if pushed {
+            self.mark(address, BlockState::Cached, order);
+        }
+        pushed
     }
 
     /// Returns everything that this worker's cache holds to the central heap.

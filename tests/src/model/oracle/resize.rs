@@ -3,7 +3,7 @@
 use super::allocate::Asked;
 use super::{CHUNK, Live, Oracle};
 use crate::{block_at, block_bytes_of, whole_bytes};
-use warena::{ChunkSource, ReallocError};
+use warena::{AllocError, ChunkSource, ReallocError, order_of};
 
 /// What must come of a resize.
 struct Resize {
@@ -56,11 +56,16 @@ impl Oracle<'_> {
             and_free: true,
         };
         let got = match result {
+            // No memory for a small one elsewhere, so it shrank where it is, under the lock.
+            Ok(()) if now == address => Err(AllocError::OutOfMemory),
             Ok(()) => Ok(now),
             Err(ReallocError::Size(error)) => Err(error),
             Err(error) => panic!("{error}"),
         };
         let slot = self.workers[worker].slot();
+        let shrank = result.is_ok() && got.is_err();
+        assert!(!shrank || to < from, "it grew over what it had no room for");
+        let locks = locks - u64::from(shrank);
         self.allocated(worker, &asked, &before, refused, locks, got);
         if got.is_ok() {
             assert_ne!(now, address);
@@ -69,6 +74,10 @@ impl Oracle<'_> {
             self.caches.free(slot, live.order(), address);
             self.live.add(now as usize, to);
             self.objects.insert(now, Live { bytes: to, ..live });
+        } else if shrank {
+            self.live.remove(address as usize);
+            self.live.add(address as usize, to);
+            self.objects.insert(address, Live { bytes: to, ..live });
         } else {
             self.objects.insert(address, live);
         }
@@ -77,6 +86,16 @@ impl Oracle<'_> {
     /// What must come of resizing the block at `address` from one size of block to another.
     fn resize_of(&self, address: u32, from: usize, to: usize) -> Resize {
         match (from < CHUNK, to < CHUNK) {
+            (true, true)
+                if !self.config.checking
+                    && whole_bytes(to) < whole_bytes(from)
+                    && self.caches.is_cached(order_of(to as u32)) =>
+            {
+                Resize {
+                    stays: false,
+                    lock: false,
+                }
+            }
             (true, true) if to <= from => Resize {
                 stays: true,
                 lock: to < from,
@@ -93,10 +112,8 @@ impl Oracle<'_> {
                 while let Some(start) = reached.filter(|&start| start < end) {
                     reached = free_until(start);
                 }
-                Resize {
-                    lock: is_placed && free_until(first).is_some(),
-                    stays: reached.is_some(),
-                }
+                let stays = reached.is_some();
+                Resize { lock: stays, stays }
             }
             (false, false) => Resize {
                 stays: to <= from,
