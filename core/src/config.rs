@@ -34,13 +34,14 @@ pub struct Config {
     /// How many orders, from 0 up, each worker caches: 0 ..= 12. 8 caches objects up to 2 KiB;
     /// 0 switches the caches off, and with them the transfer caches.
     pub cached_orders: u32,
-    /// Objects that a worker's cache holds for each order: 1 ..= 256. It holds more where bursts need
-    /// it, up to `burst_capacity`.
+    /// Objects that a worker's cache holds for each order at first: 1 ..= 256. Each miss doubles it, up to
+    /// 8 KiB of them or 128, and bursts beyond that; never above `burst_capacity`.
     pub capacity: u32,
-    /// Objects that move between layers at once: 1 ..= `capacity`.
+    /// Objects that move between layers at once: 1 ..= `capacity`, and as many times that as a cache has
+    /// come to be wider by missing. 1: no batches, and caches that only bursts widen.
     pub batch: u32,
     /// Objects that a transfer cache holds for its order: 0 ..= 1024, and not between 0 and
-    /// `batch`. 0 switches the transfer caches off: batches then spill to the central heap.
+    /// `batch`; as many batches as that is where they come to be larger, up to 1024 objects. 0 switches the transfer caches off: batches then spill to the central heap.
     pub transfer_capacity: u32,
     /// Slots, that is workers attached at one time: 1 ..= 8192.
     pub max_workers: u32,

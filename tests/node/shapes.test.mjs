@@ -66,8 +66,13 @@ test('realloc keeps the bytes, in place where it can, and moves where it must (9
   let pointer = arena.alloc(100);
   write(pointer, 100);
   assert.equal(arena.realloc(pointer, 128), pointer, 'the block has room for it');
-  assert.equal(arena.realloc(pointer, 40), pointer, 'a block shrinks where it is');
-  assert.equal(arena.usableSize(pointer), 64);
+  const small = arena.realloc(pointer, 40);
+  assert.notEqual(small, pointer, 'what caches hold is a block of its own');
+  assert.equal(arena.usableSize(small), 64);
+  pointer = arena.realloc(small, 150_000);
+  assert.equal(arena.usableSize(pointer), 163_840, 'five eighths of 256 KiB');
+  assert.equal(arena.realloc(pointer, 100_000), pointer, 'a large block shrinks where it is');
+  assert.equal(arena.usableSize(pointer), 131_072);
   for (const bytes of [64, 300, 5000, 1 << 19, 1 << 20, 3 << 20, (1 << 20) + 1, 70_000, 40]) {
     pointer = arena.realloc(pointer, bytes);
     assert.ok(arena.usableSize(pointer) >= bytes);
