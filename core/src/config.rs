@@ -189,13 +189,13 @@ impl Config {
     pub(crate) const fn moved(&self, order: u32, capacity: u32) -> u32 {
         let steady = self.steady(order);
         let wide = if capacity < steady { capacity } else { steady };
-        self.batch * wide / self.capacity
+        self.batch * wide / capacity_or_one(self.capacity)
     }
 
     /// Room of the transfer cache of `order`: for as many of the largest batches as
     /// `transfer_capacity` has of the smallest.
     pub(crate) const fn transfer_room(&self, order: u32) -> u32 {
-        let room = self.transfer_capacity * self.steady(order) / self.capacity;
+        let room = self.transfer_capacity * self.steady(order) / capacity_or_one(self.capacity);
         if room < MAX_TRANSFER_CAPACITY {
             room
         } else {
@@ -212,6 +212,11 @@ impl Config {
         }
         sum
     }
+}
+
+/// A capacity to divide by. None is 0, which the compiler cannot know.
+const fn capacity_or_one(capacity: u32) -> u32 {
+    if capacity == 0 { 1 } else { capacity }
 }
 
 impl Default for Config {

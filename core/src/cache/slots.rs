@@ -105,6 +105,10 @@ impl Slots {
         Ok(())
     }
 
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn make(
         &self,
         heap: &mut Heap<'_>,

@@ -306,6 +306,10 @@ impl<'a> Heap<'a> {
     }
 
     #[cold]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn free_chain(&mut self, first: u32, source: &impl ChunkSource) {
         let mut address = first;
         while address != 0 {

@@ -112,12 +112,22 @@ impl Heap<'_> {
     /// is too.
     pub(crate) fn trim(&mut self, source: &impl ChunkSource, address: u32) {
         let chunk = chunk_of(address);
-        let usable = self.usable_units();
-        if self.central.table.free_units(chunk).get() < usable
-            || self.central.empty_chunks.get() <= 1
+        if self.central.empty_chunks.get() > 1
+            && self.central.table.free_units(chunk).get() >= self.usable_units()
         {
-            return;
+            self.give_back(source, chunk);
         }
+    }
+
+    /// Gives a chunk that is wholly free back to `source`.
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
+    fn give_back(&mut self, source: &impl ChunkSource, chunk: u32) {
+        let usable = self.usable_units();
         for (offset, order) in self.fresh_blocks() {
             // The chunk is wholly free and coalesced, so it consists of these blocks.
             self.unlist(chunk + offset, order);

@@ -11,6 +11,10 @@ use crate::source::ChunkSource;
 
 impl Heap<'_> {
     /// Takes a run of `count` chunks.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) fn take_huge(&mut self, source: &impl ChunkSource, count: u32) -> Option<Taken> {
         if !self.has_room_for(count) {
             return None;
@@ -45,6 +49,10 @@ impl Heap<'_> {
     /// # Safety
     ///
     /// A huge block of more than `keep` chunks starts there, and nobody uses what goes.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(crate) unsafe fn give_huge(&mut self, source: &impl ChunkSource, address: u32, keep: u32) {
         let count = self.central.table.run_chunks(address).get();
         // What is behind the run, or has no first chunk, is nobody's: so the run is cut, or loses its

@@ -58,13 +58,13 @@ impl<S: ChunkSource> Worker<'_, S> {
         let config = self.header.config.get();
         let line = MAP_LINE_BYTES / block_bytes(order);
         let most = config.moved(order, config.steady(order));
-        let wanted = line.clamp(config.moved(order, lifo.capacity()), most);
+        let wanted = line.min(most).max(config.moved(order, lifo.capacity()));
         if lifo.capacity() < wanted {
             lifo.resize(wanted);
         }
         let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
         if filled > 0 {
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.refills_from_heap.add(1);
             traffic.objects_in.add(filled.into());
             lifo.widen_to(config.steady(order));
@@ -75,19 +75,23 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// Fills the empty stack of `order` with a batch from the transfer cache, or with what it has of
     /// one; whether it had any.
     pub(super) fn refill_from_transfer(&self, lifo: &Lifo, order: u32) -> bool {
-        let transfer = &self.header.transfers[order as usize];
+        let Some(transfer) = self.header.transfers.get(order as usize) else {
+            return false;
+        };
         if transfer.count.get() == 0 {
             return false;
         }
         let config = self.header.config.get();
         let wanted = config.moved(order, lifo.capacity());
-        let batch = &lifo.entries(self.memory)[..wanted as usize];
+        let Some(batch) = lifo.entries(self.memory).get(..wanted as usize) else {
+            return false;
+        };
         let entries = transfer.entries(self.memory);
         let cached = |address| self.mark(address, BlockState::Cached, order);
         let keep = |taken| lifo.set_fill(taken);
         let taken = transfer.take(entries, batch, Agent::current(), cached, keep);
         if taken > 0 {
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.refills_from_transfer.add(1);
             traffic.objects_in.add(taken.into());
             lifo.widen_to(config.steady(order));
@@ -123,7 +127,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             // Read under the lock: a chunk source that is called back may use this very stack.
             let wanted = count.saturating_sub(lifo.fill());
             let filled = self.fill_from_heap(&mut heap, lifo, order, wanted);
-            let traffic = &self.slot.traffic[order as usize];
+            let traffic = self.slot.traffic(order);
             traffic.objects_in.add(filled.into());
             if wanted > 0 && filled == 0 && heap.grow(self.source).is_none() {
                 return Err(AllocError::OutOfMemory);
@@ -155,6 +159,10 @@ impl<S: ChunkSource> Worker<'_, S> {
 
     /// Makes the wide stack of `order` one of `capacity` objects, and gives what is above to the heap.
     #[cold]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn narrow(
         &self,
         lifo: &Lifo,
@@ -170,18 +178,22 @@ impl<S: ChunkSource> Worker<'_, S> {
         if lifo.fill() < capacity {
             lifo.resize(capacity);
         }
-        self.slot.traffic[order as usize].spills_to_heap.add(1);
+        self.slot.traffic(order).spills_to_heap.add(1);
         Ok(())
     }
 
     /// Moves the top `batch` objects of the full stack of `order` out.
     #[inline(always)]
     fn spill(&self, lifo: &Lifo, order: u32, batch: u32, patience: Patience) -> Result<(), Busy> {
-        let traffic = &self.slot.traffic[order as usize];
+        let traffic = self.slot.traffic(order);
         let fill = lifo.fill();
         let left = fill - batch;
-        let objects = &lifo.entries(self.memory)[left as usize..fill as usize];
-        let transfer = &self.header.transfers[order as usize];
+        let (Some(transfer), Some(objects)) = (
+            self.header.transfers.get(order as usize),
+            lifo.entries(self.memory).get(left as usize..fill as usize),
+        ) else {
+            return Ok(());
+        };
         let in_transfer = |address| self.mark(address, BlockState::InTransfer, order);
         let entries = transfer.entries(self.memory);
         let let_go = || lifo.set_fill(left);
@@ -224,7 +236,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             // SAFETY: the object is in this worker's cache: out of the heap, of `order`.
             unsafe { heap.give(address, order) };
             lifo.drop_top();
-            self.slot.traffic[order as usize].objects_out.add(1);
+            self.slot.traffic(order).objects_out.add(1);
             heap.trim(self.source, address);
         }
     }

@@ -117,6 +117,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// An object of the next larger order that this worker's cache or a transfer cache has, and that
     /// order.
     #[cold]
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn pop_larger(&self, order: u32) -> Option<(u32, u32)> {
         (order + 1..MAX_CACHED_ORDERS).find_map(|larger| {
             let lifo = self.stack(larger)?;
@@ -159,6 +163,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     }
 
     /// A run of `count` chunks.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     pub(super) fn take_huge(&self, count: u32, effort: Effort) -> Result<Taken, AllocError> {
         if !effort.grow {
             // A run is growth, whether of the memory or of the arena's part of it.
@@ -235,6 +243,10 @@ impl<S: ChunkSource> Worker<'_, S> {
     /// first, then that of a transfer cache, whose holders want no other: an object that is taken
     /// out always has somewhere to go. Waits for either with no lock in hand. Not for constant time:
     /// does nothing then.
+    #[cfg_attr(
+        all(target_family = "wasm", target_feature = "atomics"),
+        optimize(size)
+    )]
     fn gather(&self, effort: Effort) -> Result<(), Busy> {
         if effort.patience == Patience::Try {
             return Ok(());
