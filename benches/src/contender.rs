@@ -5,6 +5,7 @@ use std::alloc::System;
 use ::warena::Config;
 use anyhow::Result;
 
+use crate::absence::is_absent;
 use crate::cell::{Bench, Cell};
 use crate::crew::Crew;
 use crate::global::{Global, SYSTEM};
@@ -55,7 +56,7 @@ impl<'a> Contender<'a> {
 
     /// Whether it has a part in a cell.
     pub fn fits(&self, cell: &Cell) -> bool {
-        (self.fits)(self, cell)
+        (self.fits)(self, cell) && !is_absent(&self.allocator, cell)
     }
 }
 

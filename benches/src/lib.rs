@@ -17,6 +17,7 @@
 //! producer that allocated it, when a list has lost or gained objects, when a heap refuses a
 //! free, or when at the end anything is still allocated.
 
+pub mod absence;
 pub mod cell;
 pub mod clock;
 pub mod contender;

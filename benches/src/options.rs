@@ -19,7 +19,7 @@ pub const HELP: &str = "flags:
   --size N|mixed    bytes of an object, 16 to 2048, or sizes from 16 B to 2 KiB; 64 by default
   --producers N,..  only these numbers of producers; 1,2,4,8 by default
   --allocs N,..     only these numbers of objects a cycle; 1,4,16,64,256,1000 by default
-  --rounds N        rounds of each heap in each cell
+  --rounds N        rounds of each heap in each cell; a heap whose rounds take long has fewer
   --json FILE       also write the rows as JSON
 ";
 
@@ -42,6 +42,8 @@ pub struct Options {
     pub rounds: usize,
     /// How long a round times pairs.
     pub length: Duration,
+    /// What the rounds of a heap in a cell may take: one that is slower has fewer of them.
+    pub budget: Duration,
     /// Where the rows go as JSON.
     pub json: Option<PathBuf>,
     /// Only say what the flags are.
@@ -59,7 +61,8 @@ impl Options {
             chunks: vec![1, 16, 64, 256, 1024],
             traces: (0..TRACES.len()).collect(),
             rounds: 7,
-            length: Duration::from_millis(100),
+            length: Duration::from_millis(20),
+            budget: Duration::from_secs(4),
             json: None,
             help: false,
         }
@@ -75,6 +78,7 @@ impl Options {
                 Long("quick") => {
                     options.rounds = 3;
                     options.length = Duration::from_millis(10);
+                    options.budget = Duration::from_secs(1);
                 }
                 Long("json") => options.json = Some(parser.value()?.into()),
                 Long("only") => only.push(Bench::parse(&parser.value()?.string()?)?),

@@ -47,6 +47,9 @@ pub struct Row {
     pub cpu_ns_per_pair: Option<f64>,
     /// Allocations and frees that were timed for `pair_ns`, over all rounds.
     pub ops: u64,
+    /// Rounds that the figures are medians of.
+    #[serde(default)]
+    pub rounds: usize,
     /// Most bytes that the heap had from the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_grown: Option<u64>,
@@ -105,6 +108,7 @@ impl Row {
             pair_ns: median(pair).unwrap_or(f64::NAN),
             cpu_ns_per_pair: median(cpu),
             ops: 2 * rounds.iter().map(|round| round.pairs).sum::<u64>(),
+            rounds: rounds.len(),
             peak_grown: bytes(|round| round.peak_grown),
             peak_grown_half: bytes(|round| round.peak_grown_half),
             peak_requested: bytes(|round| round.peak_requested),

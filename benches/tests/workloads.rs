@@ -141,7 +141,7 @@ fn rows_are_json_as_the_contract_says() {
         .filter_map(|field| field.split('"').nth(1))
         .collect();
     let expected = "bench allocator config host producers allocs size alloc_ns free_ns pair_ns \
-                    cpu_ns_per_pair ops spread";
+                    cpu_ns_per_pair ops rounds spread";
     let expected: Vec<&str> = expected.split(' ').collect();
     assert_eq!(keys[..expected.len()], expected);
     let back: Vec<Row> = serde_json::from_str(&text).unwrap();
@@ -293,4 +293,16 @@ fn full_chunks_are_counted_in_their_rows() {
     assert_eq!(chunks, [[Some(1); 4], [Some(3); 4]].concat());
     assert!(json(&rows).unwrap().contains("\"chunks\":3"));
     assert!(printed.contains("chunks, 64 B: latency of a pair"));
+}
+
+#[test]
+fn a_heap_that_is_slow_has_fewer_rounds_and_its_row_says_so() {
+    let options = Options {
+        benches: vec![Bench::Larson],
+        budget: Duration::ZERO,
+        ..options()
+    };
+    let (rows, _) = run(&options);
+    assert!(!rows.is_empty());
+    assert!(rows.iter().all(|row| row.rounds == 1), "{rows:?}");
 }
