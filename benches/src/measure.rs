@@ -71,7 +71,7 @@ pub fn round<H: Heap>(crew: &Crew, heap: H, cell: &Cell, plan: &Plan) -> Result<
     match cell.bench {
         Bench::ProdCon => work(crew, heap, &ProdCon::new(cell), cell, plan),
         Bench::Larson => work(crew, heap, &Larson::new(cell), cell, plan),
-        Bench::ReallocGrow => work(crew, heap, &Growth::new(cell), cell, plan),
+        Bench::ReallocGrow | Bench::FrontsGrow => work(crew, heap, &Growth::new(cell), cell, plan),
         Bench::Trace => work(crew, heap, &Replay::new(cell)?, cell, plan),
         _ if matches!(cell.sizes, Sizes::Fixed(_)) => {
             work(crew, heap, &Lists::fixed(cell), cell, plan)

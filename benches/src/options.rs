@@ -15,7 +15,8 @@ use crate::trace::TRACES;
 pub const HELP: &str = "flags:
   --quick           3 short rounds a cell instead of 7 long ones
   --only NAME       only this benchmark; may be given several times: malloc, calloc, malloc-free,
-                    malloc-xfree, prodcon, larson, realloc-grow, large, chunks, trace, fronts
+                    malloc-xfree, prodcon, larson, realloc-grow, large, chunks, trace, fronts,
+                    fronts-grow, watched (on a page only)
   --size N|mixed    bytes of an object, 16 to 2048, or sizes from 16 B to 2 KiB; 64 by default
   --producers N,..  only these numbers of producers; 1,2,4,8 by default
   --allocs N,..     only these numbers of objects a cycle; 1,4,16,64,256,1000 by default

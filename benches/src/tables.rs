@@ -24,7 +24,7 @@ pub fn tables(bench: Bench, rows: &[&Row]) -> Vec<String> {
     };
     let sizes = match (bench, &first.sizes) {
         (Bench::Trace, _) => String::new(),
-        (Bench::ReallocGrow, _) => format!(", 16 B to {} B", first.size),
+        (Bench::ReallocGrow | Bench::FrontsGrow, _) => format!(", 16 B to {} B", first.size),
         (_, Some(sizes)) => format!(", {sizes} sizes up to {} B", first.size),
         (_, None) => format!(", {} B", first.size),
     };
@@ -126,7 +126,7 @@ fn heaps(bench: Bench) -> Vec<(&'static str, Figure)> {
         Bench::Malloc | Bench::Calloc => vec![ALLOC, PAIR],
         Bench::Trace => vec![PAIR, CPU, MEMORY],
         Bench::Larson | Bench::ProdCon => vec![PAIR, CPU, LATE],
-        Bench::Fronts => vec![PAIR],
+        Bench::Fronts | Bench::FrontsGrow | Bench::Watched => vec![PAIR],
         _ => vec![PAIR, CPU],
     }
 }

@@ -19,6 +19,10 @@ use warena_benches::sizes::Sizes;
 use warena_benches::suite::{self, Host};
 use warena_benches::warena::Warena;
 
+/// So that the front which is about it takes part.
+#[global_allocator]
+static HEAP: warena::Global = warena::Global::new();
+
 fn moment() -> Plan {
     Plan {
         length: Duration::from_millis(2),
