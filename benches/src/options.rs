@@ -14,6 +14,7 @@ use crate::trace::TRACES;
 /// What the flags mean.
 pub const HELP: &str = "flags:
   --quick           3 short rounds a cell instead of 7 long ones
+  --moment          a round or two of a few cells, to see that all works: figures say nothing
   --only NAME       only this benchmark; may be given several times: malloc, calloc, malloc-free,
                     malloc-xfree, prodcon, larson, realloc-grow, large, chunks, trace, fronts,
                     fronts-grow, watched (on a page only)
@@ -69,6 +70,21 @@ impl Options {
         }
     }
 
+    /// A few cells of every benchmark, each for a moment.
+    pub fn moment() -> Self {
+        Self {
+            producers: vec![1, 3],
+            allocs: vec![1, 16, 256],
+            chunks: vec![1, 3],
+            // The shortest.
+            traces: vec![1],
+            rounds: 2,
+            length: Duration::from_millis(2),
+            budget: Duration::from_millis(200),
+            ..Self::full()
+        }
+    }
+
     /// What these arguments, without the program's name, ask for.
     pub fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self> {
         let mut options = Self::full();
@@ -80,6 +96,12 @@ impl Options {
                     options.rounds = 3;
                     options.length = Duration::from_millis(10);
                     options.budget = Duration::from_secs(1);
+                }
+                Long("moment") => {
+                    options = Self {
+                        json: options.json,
+                        ..Self::moment()
+                    }
                 }
                 Long("json") => options.json = Some(parser.value()?.into()),
                 Long("only") => only.push(Bench::parse(&parser.value()?.string()?)?),

@@ -58,6 +58,12 @@ impl Request {
         self.0.benches.iter().any(|wanted| wanted.name() == bench)
     }
 
+    /// Rounds of each heap in each cell.
+    #[wasm_bindgen(getter)]
+    pub fn rounds(&self) -> usize {
+        self.0.rounds
+    }
+
     /// The file that the rows are to be written to.
     #[wasm_bindgen(getter, js_name = jsonFile)]
     pub fn json_file(&self) -> Option<String> {
