@@ -21,7 +21,7 @@ pub const HELP: &str = "flags:
   --size N|mixed    bytes of an object, 16 to 2048, or sizes from 16 B to 2 KiB; 64 by default
   --producers N,..  only these numbers of producers; 1,2,4,8 by default
   --allocs N,..     only these numbers of objects a cycle; 1,4,16,64,256,1000 by default
-  --rounds N        rounds of each heap in each cell; a heap whose rounds take long has fewer
+  --rounds N        rounds of each heap in each cell; a peer whose rounds take long has fewer
   --json FILE       also write the rows as JSON
 ";
 
@@ -44,8 +44,10 @@ pub struct Options {
     pub rounds: usize,
     /// How long a round times pairs.
     pub length: Duration,
-    /// What the rounds of a heap in a cell may take: one that is slower has fewer of them.
+    /// What the rounds of a peer in a cell may take: one that is slower has fewer of them.
     pub budget: Duration,
+    /// Rounds that each heap has however slow it is.
+    pub least_rounds: usize,
     /// Where the rows go as JSON.
     pub json: Option<PathBuf>,
     /// Only say what the flags are.
@@ -63,8 +65,9 @@ impl Options {
             chunks: vec![1, 16, 64, 256, 1024],
             traces: (0..TRACES.len()).collect(),
             rounds: 7,
-            length: Duration::from_millis(20),
-            budget: Duration::from_secs(4),
+            length: Duration::from_millis(15),
+            budget: Duration::from_secs(1),
+            least_rounds: 3,
             json: None,
             help: false,
         }
@@ -81,6 +84,7 @@ impl Options {
             rounds: 2,
             length: Duration::from_millis(2),
             budget: Duration::from_millis(200),
+            least_rounds: 1,
             ..Self::full()
         }
     }
@@ -95,7 +99,7 @@ impl Options {
                 Long("quick") => {
                     options.rounds = 3;
                     options.length = Duration::from_millis(10);
-                    options.budget = Duration::from_secs(1);
+                    options.least_rounds = 1;
                 }
                 Long("moment") => {
                     options = Self {

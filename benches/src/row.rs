@@ -7,7 +7,7 @@ use crate::contender::Contender;
 use crate::figure::Figure;
 use crate::measure::Sample;
 
-/// The figures of one cell. Those in ns are medians of the rounds; one that could not be
+/// The figures of one cell, medians of the rounds; one that could not be
 /// measured is none, and null in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -80,7 +80,11 @@ impl Row {
     /// The row of a heap's rounds in a cell.
     pub fn new(host: &str, contender: &Contender<'_>, cell: &Cell, rounds: &[Sample]) -> Self {
         let figure = |get: fn(&Sample) -> Option<f64>| Figure::of(rounds.iter().map(get));
-        let bytes = |get: fn(&Sample) -> Option<u64>| rounds.iter().filter_map(get).max();
+        // Medians as well: the most would be more for a heap that has had more rounds.
+        let bytes = |get: fn(&Sample) -> Option<u64>| {
+            let all = rounds.iter().map(|round| Some(get(round)? as f64));
+            Figure::of(all).map(|figure| figure.median as u64)
+        };
         let (alloc, free) = (
             figure(|round| round.alloc_ns),
             figure(|round| round.free_ns),

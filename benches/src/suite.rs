@@ -60,7 +60,7 @@ pub fn run(
 }
 
 /// The cells of a group: the heaps take turns in each, round by round. A round cannot be cut short,
-/// a replay of a trace by producers that fight over a lock least of all: so a heap sits out when
+/// a replay of a trace by producers that fight over a lock least of all: so a peer sits out when
 /// another round like its longest would be beyond its budget.
 fn measure(
     heaps: &[Contender<'_>],
@@ -78,7 +78,8 @@ fn measure(
     let mut rounds: Vec<Rounds> = turns.iter().map(|_| Rounds::default()).collect();
     for _ in 0..options.rounds {
         for ((cell, heap), rounds) in turns.iter().zip(&mut rounds) {
-            if rounds.spent + rounds.longest > options.budget {
+            let peer = heap.config.is_none() && rounds.samples.len() >= options.least_rounds;
+            if peer && rounds.spent + rounds.longest > options.budget {
                 continue;
             }
             let begin = now_ns();

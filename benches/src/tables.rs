@@ -86,7 +86,7 @@ fn unmeasured(bench: Bench, rows: &[&Row]) -> Vec<String> {
     )]
 }
 
-/// The heaps that had fewer rounds in some cell than others, with the least that they had.
+/// The peers that had fewer rounds in some cell than others, with the least that they had.
 fn fewer(rows: &[&Row]) -> Vec<String> {
     let all = rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let short: Vec<&Row> = rows
