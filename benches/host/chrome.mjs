@@ -12,6 +12,8 @@ import { createRequire } from 'node:module';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { watched } from './watched.mjs';
+
 const here = dirname(fileURLToPath(import.meta.url));
 // playwright-core is a package of web/, the one place where npm packages are pinned.
 const { chromium } = createRequire(resolve(here, '../../web/package.json'))('playwright-core');
@@ -36,20 +38,38 @@ try {
   const page = await browser.newPage();
   page.on('console', (message) => console.log(message.text()));
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
-  const { help, jsonFile, rows } = await page.evaluate(
+  const { help, jsonFile, rows, watched: rounds } = await page.evaluate(
     async ([flags, entry]) => (await import('/host/page.mjs')).benchmark(flags, entry),
     [flags, basename(entry)],
   );
   if (help !== undefined) {
     process.stdout.write(help);
-  } else if (jsonFile !== undefined) {
-    await writeFile(jsonFile, rows);
+  } else {
+    const all = JSON.parse(rows);
+    if (rounds > 0) {
+      await browser.close();
+      all.push(...(await watchedRows(rounds)));
+    }
+    if (jsonFile !== undefined) {
+      const lines = all.map((row) => JSON.stringify(row));
+      await writeFile(jsonFile, `[\n${lines.join(',\n')}\n]\n`);
+    }
   }
 } catch (error) {
   fail(error.message);
 } finally {
   await browser?.close();
   server.close();
+}
+
+/** The rows of the worker that is watched and not, printed as well. */
+async function watchedRows(rounds) {
+  const rows = await watched(rounds);
+  console.log(`watched, ${rows[0].size} B, ${rows[0].allocs} allocs, 1 producer: latency of a pair, ns`);
+  for (const { front, pair_ns: ns } of rows) {
+    console.log(`${front.padStart(9)}  ${ns.toFixed(0)}`);
+  }
+  return rows;
 }
 
 async function answer(request, response) {

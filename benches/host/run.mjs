@@ -15,7 +15,8 @@ export const MODULES = ['main', 'mimalloc-v2', 'mimalloc-v3'];
  *
  * `modules` are pairs of glue (an address) and module, as MODULES says; `package` is the address of
  * the packed package; `spawn(role, receive, failed)` starts a worker with worker.mjs. Resolves to
- * the rows as JSON and the file that they are to be written to, or to a help text.
+ * the rows as JSON, the file that they are to be written to, and how many rounds the page's worker is
+ * to be watched for, or to a help text.
  */
 export async function run({ host, modules, package: entry, flags, cores, print, spawn }) {
   const { initSync, Request } = await import(modules[0].glue);
@@ -28,7 +29,8 @@ export async function run({ host, modules, package: entry, flags, cores, print, 
     const glue = await import(peer.glue);
     instances.push({ ...peer, memory: glue.initSync(peer).memory });
   }
-  const { producers, jsonFile } = request;
+  const { producers, jsonFile, rounds } = request;
+  const watched = request.wants('watched') ? rounds : 0;
   const rows = await new Promise((resolve, reject) => {
     const receive = ({ text, rows, error }) => {
       if (error !== undefined) {
@@ -46,5 +48,5 @@ export async function run({ host, modules, package: entry, flags, cores, print, 
     }
     spawn({ host, instances, package: entry, flags, cores }, receive, reject);
   });
-  return { rows, jsonFile };
+  return { rows, jsonFile, watched };
 }

@@ -32,11 +32,16 @@ pub enum Bench {
     Trace,
     /// `malloc-free` through the other fronts of Warena.
     Fronts,
+    /// `realloc-grow` of small objects, as vectors grow, through those that have it.
+    FrontsGrow,
+    /// What the page's worker does a second, watched and unwatched. Only on a page, and measured
+    /// by the host's script: it has no cells.
+    Watched,
 }
 
 impl Bench {
     /// All of them, in the order of a run.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Malloc,
         Self::Calloc,
         Self::MallocFree,
@@ -48,6 +53,8 @@ impl Bench {
         Self::Chunks,
         Self::Trace,
         Self::Fronts,
+        Self::FrontsGrow,
+        Self::Watched,
     ];
 
     /// The name on the command line and in rows.
@@ -64,7 +71,17 @@ impl Bench {
             Self::Chunks => "chunks",
             Self::Trace => "trace",
             Self::Fronts => "fronts",
+            Self::FrontsGrow => "fronts-grow",
+            Self::Watched => "watched",
         }
+    }
+
+    /// Whether it is about Warena alone: peers have no part in it.
+    pub fn is_own(self) -> bool {
+        matches!(
+            self,
+            Self::Chunks | Self::Fronts | Self::FrontsGrow | Self::Watched
+        )
     }
 
     /// The benchmark of this name.
@@ -145,12 +162,17 @@ impl Bench {
                 traces.collect()
             }
             Self::Fronts => alone(options.sizes),
+            Self::FrontsGrow => with(&[1], &only(&[1, 16]), VECTOR),
+            Self::Watched => Vec::new(),
         }
     }
 }
 
 /// What the objects of `realloc-grow` grow to.
 const GROWN: Sizes = Sizes::Fixed(64 << 10);
+
+/// What those of `fronts-grow` grow to.
+const VECTOR: Sizes = Sizes::Fixed(4 << 10);
 
 /// One cell of a benchmark.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -5,8 +5,10 @@ use std::alloc::System;
 use ::warena::Config;
 use anyhow::Result;
 
+use crate::absence::is_absent;
 use crate::cell::{Bench, Cell};
 use crate::crew::Crew;
+use crate::front;
 use crate::global::{Global, SYSTEM};
 use crate::limit::Limit;
 use crate::measure::{Plan, Sample, round};
@@ -37,7 +39,7 @@ impl<'a> Contender<'a> {
             allocator: name.to_owned(),
             config: None,
             front: None,
-            fits: |_, cell| !matches!(cell.bench, Bench::Chunks | Bench::Fronts),
+            fits: |_, cell| !cell.bench.is_own(),
             round: Box::new(round),
         }
     }
@@ -55,7 +57,7 @@ impl<'a> Contender<'a> {
 
     /// Whether it has a part in a cell.
     pub fn fits(&self, cell: &Cell) -> bool {
-        (self.fits)(self, cell)
+        (self.fits)(self, cell) && !is_absent(&self.allocator, cell)
     }
 }
 
@@ -80,6 +82,7 @@ pub fn all() -> Vec<Contender<'static>> {
         return peers::all();
     }
     let mut all: Vec<Contender<'static>> = CONFIGS.into_iter().map(warena).collect();
+    all.extend(front::contender());
     all.push(limit());
     all.push(system());
     all.extend(peers::all());
@@ -94,7 +97,7 @@ fn system() -> Contender<'static> {
     });
     if cfg!(all(feature = "peers", target_family = "wasm")) {
         Contender {
-            fits: |_, cell| !matches!(cell.bench, Bench::Chunks | Bench::Fronts | Bench::Trace),
+            fits: |_, cell| !cell.bench.is_own() && cell.bench != Bench::Trace,
             ..peer
         }
     } else {
@@ -108,7 +111,10 @@ fn warena((name, config): (&str, Config)) -> Contender<'static> {
         config: Some(name.to_owned()),
         front: None,
         // Other fronts are compared with the full caches called directly.
-        fits: |own, cell| cell.bench != Bench::Fronts || own.config.as_deref() == Some("full"),
+        fits: |own, cell| {
+            let fronts = matches!(cell.bench, Bench::Fronts | Bench::FrontsGrow);
+            !fronts || own.config.as_deref() == Some("full")
+        },
         round: Box::new(move |crew, cell, plan| {
             let heap = match cell.chunks {
                 Some(chunks) => Warena::full(config, chunks, cell.sizes.most())?,

@@ -145,10 +145,20 @@ pub fn with_threads<R>(producers: usize, work: impl FnOnce(&Crew) -> R) -> R {
     let crew = Crew::new();
     std::thread::scope(|scope| {
         let dismiss = Dismiss(&crew);
-        for index in 0..producers {
+        let serve = |index| {
             let crew = dismiss.0;
-            scope.spawn(move || crew.serve(index));
+            scope.spawn(move || crew.serve(index))
+        };
+        let threads: Vec<_> = (0..producers).map(serve).collect();
+        let result = work(dismiss.0);
+        drop(dismiss);
+        // The scope would wait for what they do, but not for what ends a thread after that: peers give
+        // up its cache there, and crash when the process exits meanwhile.
+        for thread in threads {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
         }
-        work(dismiss.0)
+        result
     })
 }

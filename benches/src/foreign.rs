@@ -38,8 +38,7 @@ pub fn contender(foreign: Foreign) -> Contender<'static> {
         // Fronts are measured in the benchmark about them, peers in all others but Warena's own.
         fits: |own, cell| match cell.bench {
             Bench::Fronts => own.front.is_some(),
-            Bench::Chunks => false,
-            _ => own.front.is_none(),
+            bench => own.front.is_none() && !bench.is_own(),
         },
         front,
         round: Box::new(move |_crew, cell, plan| {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   bin/native.rs ─┐                         ┌─ warena.rs  full, spill-only, no-batch, no-caches
-//!                  ├─ suite.rs ─ contender.rs ┼─ limit.rs   the least that a heap can do
+//!                  ├─ suite.rs ─ contender.rs ┼─ limit.rs   the least that a heap can do, front.rs
 //!   wasm.rs ───────┘    │    │         │      ├─ global.rs  what the platform comes with, peers/
 //!   (host/*.mjs)        │  cell.rs     │      └─ foreign.rs heaps of another module or script
 //!         tables.rs ────┤        measure.rs ─ workload/, run by the producers of crew.rs
@@ -17,6 +17,7 @@
 //! producer that allocated it, when a list has lost or gained objects, when a heap refuses a
 //! free, or when at the end anything is still allocated.
 
+pub mod absence;
 pub mod cell;
 pub mod clock;
 pub mod contender;
@@ -24,6 +25,7 @@ pub mod crew;
 pub mod figure;
 #[cfg(target_family = "wasm")]
 pub mod foreign;
+pub mod front;
 pub mod global;
 pub mod heap;
 pub mod limit;

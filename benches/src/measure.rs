@@ -71,7 +71,7 @@ pub fn round<H: Heap>(crew: &Crew, heap: H, cell: &Cell, plan: &Plan) -> Result<
     match cell.bench {
         Bench::ProdCon => work(crew, heap, &ProdCon::new(cell), cell, plan),
         Bench::Larson => work(crew, heap, &Larson::new(cell), cell, plan),
-        Bench::ReallocGrow => work(crew, heap, &Growth::new(cell), cell, plan),
+        Bench::ReallocGrow | Bench::FrontsGrow => work(crew, heap, &Growth::new(cell), cell, plan),
         Bench::Trace => work(crew, heap, &Replay::new(cell)?, cell, plan),
         _ if matches!(cell.sizes, Sizes::Fixed(_)) => {
             work(crew, heap, &Lists::fixed(cell), cell, plan)
@@ -223,10 +223,11 @@ fn produce<H: Heap, W: Workload>(stage: &Stage<'_, H, W>, owner: u32) -> Result<
     let mut seat = stage.heap.join();
 
     attempt(&mut seat, |producer| {
+        let begin = now_ns();
+        // Warms up as well: of such cycles one may take seconds.
         if W::COUNTED {
             cycle.run(producer, &mut &stage.ledger)?;
         }
-        let begin = now_ns();
         while now_ns() - begin < plan.warm_up.as_nanos() as u64 {
             for _ in 0..burst {
                 cycle.run(producer, &mut Untimed)?;

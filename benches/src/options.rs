@@ -14,12 +14,14 @@ use crate::trace::TRACES;
 /// What the flags mean.
 pub const HELP: &str = "flags:
   --quick           3 short rounds a cell instead of 7 long ones
+  --moment          a round or two of a few cells, to see that all works: figures say nothing
   --only NAME       only this benchmark; may be given several times: malloc, calloc, malloc-free,
-                    malloc-xfree, prodcon, larson, realloc-grow, large, chunks, trace, fronts
+                    malloc-xfree, prodcon, larson, realloc-grow, large, chunks, trace, fronts,
+                    fronts-grow, watched (on a page only)
   --size N|mixed    bytes of an object, 16 to 2048, or sizes from 16 B to 2 KiB; 64 by default
   --producers N,..  only these numbers of producers; 1,2,4,8 by default
   --allocs N,..     only these numbers of objects a cycle; 1,4,16,64,256,1000 by default
-  --rounds N        rounds of each heap in each cell
+  --rounds N        rounds of each heap in each cell; a peer whose rounds take long has fewer
   --json FILE       also write the rows as JSON
 ";
 
@@ -42,6 +44,10 @@ pub struct Options {
     pub rounds: usize,
     /// How long a round times pairs.
     pub length: Duration,
+    /// What the rounds of a peer in a cell may take: one that is slower has fewer of them.
+    pub budget: Duration,
+    /// Rounds that each heap has however slow it is.
+    pub least_rounds: usize,
     /// Where the rows go as JSON.
     pub json: Option<PathBuf>,
     /// Only say what the flags are.
@@ -59,9 +65,27 @@ impl Options {
             chunks: vec![1, 16, 64, 256, 1024],
             traces: (0..TRACES.len()).collect(),
             rounds: 7,
-            length: Duration::from_millis(100),
+            length: Duration::from_millis(15),
+            budget: Duration::from_secs(1),
+            least_rounds: 3,
             json: None,
             help: false,
+        }
+    }
+
+    /// A few cells of every benchmark, each for a moment.
+    pub fn moment() -> Self {
+        Self {
+            producers: vec![1, 3],
+            allocs: vec![1, 16, 256],
+            chunks: vec![1, 3],
+            // The shortest.
+            traces: vec![1],
+            rounds: 2,
+            length: Duration::from_millis(2),
+            budget: Duration::from_millis(200),
+            least_rounds: 1,
+            ..Self::full()
         }
     }
 
@@ -75,6 +99,13 @@ impl Options {
                 Long("quick") => {
                     options.rounds = 3;
                     options.length = Duration::from_millis(10);
+                    options.least_rounds = 1;
+                }
+                Long("moment") => {
+                    options = Self {
+                        json: options.json,
+                        ..Self::moment()
+                    }
                 }
                 Long("json") => options.json = Some(parser.value()?.into()),
                 Long("only") => only.push(Bench::parse(&parser.value()?.string()?)?),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::row::{self, Row};
 
 /// What must be known of a run besides its rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// The day, `2026-11-30`.
     pub date: String,

@@ -7,7 +7,7 @@ use crate::contender::Contender;
 use crate::figure::Figure;
 use crate::measure::Sample;
 
-/// The figures of one cell. Those in ns are medians of the rounds; one that could not be
+/// The figures of one cell, medians of the rounds; one that could not be
 /// measured is none, and null in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -47,6 +47,9 @@ pub struct Row {
     pub cpu_ns_per_pair: Option<f64>,
     /// Allocations and frees that were timed for `pair_ns`, over all rounds.
     pub ops: u64,
+    /// Rounds that the figures are medians of.
+    #[serde(default)]
+    pub rounds: usize,
     /// Most bytes that the heap had from the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_grown: Option<u64>,
@@ -77,7 +80,11 @@ impl Row {
     /// The row of a heap's rounds in a cell.
     pub fn new(host: &str, contender: &Contender<'_>, cell: &Cell, rounds: &[Sample]) -> Self {
         let figure = |get: fn(&Sample) -> Option<f64>| Figure::of(rounds.iter().map(get));
-        let bytes = |get: fn(&Sample) -> Option<u64>| rounds.iter().filter_map(get).max();
+        // Medians as well: the most would be more for a heap that has had more rounds.
+        let bytes = |get: fn(&Sample) -> Option<u64>| {
+            let all = rounds.iter().map(|round| Some(get(round)? as f64));
+            Figure::of(all).map(|figure| figure.median as u64)
+        };
         let (alloc, free) = (
             figure(|round| round.alloc_ns),
             figure(|round| round.free_ns),
@@ -105,6 +112,7 @@ impl Row {
             pair_ns: median(pair).unwrap_or(f64::NAN),
             cpu_ns_per_pair: median(cpu),
             ops: 2 * rounds.iter().map(|round| round.pairs).sum::<u64>(),
+            rounds: rounds.len(),
             peak_grown: bytes(|round| round.peak_grown),
             peak_grown_half: bytes(|round| round.peak_grown_half),
             peak_requested: bytes(|round| round.peak_requested),

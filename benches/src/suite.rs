@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::cell::{Bench, Cell};
-use crate::clock::Clock;
+use crate::clock::{Clock, now_ns};
 use crate::contender::{self, Contender};
 use crate::crew::Crew;
 use crate::measure::{Plan, Sample};
@@ -49,7 +49,7 @@ pub fn run(
         }
         let first = rows.len();
         for group in &groups {
-            rows.extend(measure(&heaps, options.rounds, host, crew, &plan, group)?);
+            rows.extend(measure(&heaps, options, host, crew, &plan, group)?);
         }
         let measured: Vec<&Row> = rows[first..].iter().collect();
         for text in tables(bench, &measured) {
@@ -59,10 +59,12 @@ pub fn run(
     Ok(rows)
 }
 
-/// The cells of a group: the heaps take turns in each, round by round.
+/// The cells of a group: the heaps take turns in each, round by round. A round cannot be cut short,
+/// a replay of a trace by producers that fight over a lock least of all: so a peer sits out when
+/// another round like its longest would be beyond its budget.
 fn measure(
     heaps: &[Contender<'_>],
-    rounds: usize,
+    options: &Options,
     host: &Host<'_>,
     crew: &Crew,
     plan: &Plan,
@@ -73,16 +75,33 @@ fn measure(
         .flat_map(|cell| heaps.iter().map(move |heap| (cell, heap)))
         .filter(|(cell, heap)| heap.fits(cell))
         .collect();
-    let mut samples: Vec<Vec<Sample>> = turns.iter().map(|_| Vec::new()).collect();
-    for _ in 0..rounds {
-        for ((cell, heap), samples) in turns.iter().zip(&mut samples) {
-            samples.push(turn(heap, crew, cell, plan)?);
+    let mut rounds: Vec<Rounds> = turns.iter().map(|_| Rounds::default()).collect();
+    for _ in 0..options.rounds {
+        for ((cell, heap), rounds) in turns.iter().zip(&mut rounds) {
+            let peer = heap.config.is_none() && rounds.samples.len() >= options.least_rounds;
+            if peer && rounds.spent + rounds.longest > options.budget {
+                continue;
+            }
+            let begin = now_ns();
+            rounds.samples.push(turn(heap, crew, cell, plan)?);
+            let took = Duration::from_nanos(now_ns() - begin);
+            rounds.spent += took;
+            rounds.longest = rounds.longest.max(took);
         }
     }
-    let rows = turns.iter().zip(&samples);
+    let rows = turns.iter().zip(&rounds);
     Ok(rows
-        .map(|((cell, heap), samples)| Row::new(host.name, heap, cell, samples))
+        .map(|((cell, heap), rounds)| Row::new(host.name, heap, cell, &rounds.samples))
         .collect())
+}
+
+/// A heap's rounds in a cell.
+#[derive(Default)]
+struct Rounds {
+    samples: Vec<Sample>,
+    /// What they took, checks included.
+    spent: Duration,
+    longest: Duration,
 }
 
 fn turn(heap: &Contender<'_>, crew: &Crew, cell: &Cell, plan: &Plan) -> Result<Sample> {

@@ -1,5 +1,6 @@
 //! Which tables a benchmark's rows come to.
 
+use crate::absence;
 use crate::cell::Bench;
 use crate::row::Row;
 use crate::table::{Axis, Figure, Heaps, Layers};
@@ -23,7 +24,7 @@ pub fn tables(bench: Bench, rows: &[&Row]) -> Vec<String> {
     };
     let sizes = match (bench, &first.sizes) {
         (Bench::Trace, _) => String::new(),
-        (Bench::ReallocGrow, _) => format!(", 16 B to {} B", first.size),
+        (Bench::ReallocGrow | Bench::FrontsGrow, _) => format!(", 16 B to {} B", first.size),
         (_, Some(sizes)) => format!(", {sizes} sizes up to {} B", first.size),
         (_, None) => format!(", {} B", first.size),
     };
@@ -58,7 +59,55 @@ pub fn tables(bench: Bench, rows: &[&Row]) -> Vec<String> {
             texts.extend(table.of(&rows));
         }
     }
+    let notes = [absence::notes(rows), unmeasured(bench, rows), fewer(rows)].concat();
+    if !notes.is_empty() {
+        texts.push(notes.join("\n") + "\n");
+    }
     texts
+}
+
+/// The heaps whose memory a benchmark about memory could not measure.
+fn unmeasured(bench: Bench, rows: &[&Row]) -> Vec<String> {
+    if !matches!(bench, Bench::Trace | Bench::Larson | Bench::ProdCon) {
+        return Vec::new();
+    }
+    let unknown: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.peak_grown.is_none())
+        .copied()
+        .collect();
+    let heaps = Axis::HEAP.keys(&unknown).join(", ");
+    if heaps.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "Memory grown is not measured of {heaps}: there is one heap for the whole run, which keeps \
+         what earlier rounds left it and cannot tell what a round had."
+    )]
+}
+
+/// The peers that had fewer rounds in some cell than others, with the least that they had.
+fn fewer(rows: &[&Row]) -> Vec<String> {
+    let all = rows.iter().map(|row| row.rounds).max().unwrap_or(0);
+    let short: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.rounds < all)
+        .copied()
+        .collect();
+    let heaps = Axis::HEAP.keys(&short).into_iter().map(|heap| {
+        let own = short.iter().filter(|row| row.heap() == heap);
+        let cells = own.clone().count();
+        let least = own.map(|row| row.rounds).min().unwrap_or(0);
+        format!("{heap} in {cells} cells, {least} at least")
+    });
+    let heaps: Vec<String> = heaps.collect();
+    if heaps.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "Fewer than {all} rounds, as each took long: {}.",
+        heaps.join("; ")
+    )]
 }
 
 /// What Warena's settings are compared by.
@@ -77,7 +126,7 @@ fn heaps(bench: Bench) -> Vec<(&'static str, Figure)> {
         Bench::Malloc | Bench::Calloc => vec![ALLOC, PAIR],
         Bench::Trace => vec![PAIR, CPU, MEMORY],
         Bench::Larson | Bench::ProdCon => vec![PAIR, CPU, LATE],
-        Bench::Fronts => vec![PAIR],
+        Bench::Fronts | Bench::FrontsGrow | Bench::Watched => vec![PAIR],
         _ => vec![PAIR, CPU],
     }
 }

@@ -53,6 +53,17 @@ impl Request {
         self.0.crew()
     }
 
+    /// Whether a benchmark of this name is wanted.
+    pub fn wants(&self, bench: &str) -> bool {
+        self.0.benches.iter().any(|wanted| wanted.name() == bench)
+    }
+
+    /// Rounds of each heap in each cell.
+    #[wasm_bindgen(getter)]
+    pub fn rounds(&self) -> usize {
+        self.0.rounds
+    }
+
     /// The file that the rows are to be written to.
     #[wasm_bindgen(getter, js_name = jsonFile)]
     pub fn json_file(&self) -> Option<String> {
@@ -64,6 +75,7 @@ impl Request {
 /// Works as producer `index` until the run is over.
 #[wasm_bindgen]
 pub fn serve(index: usize) {
+    may_wait();
     CREW.serve(index);
 }
 
@@ -77,6 +89,7 @@ pub fn run(
     print: &Function,
     others: Vec<Foreign>,
 ) -> Result<String, JsError> {
+    may_wait();
     let options = Options::parse(arguments).map_err(error)?;
     let host = Host {
         name: host,
@@ -127,6 +140,11 @@ pub fn system_pair(bytes: usize) -> bool {
 #[wasm_bindgen]
 pub fn dismiss() {
     CREW.dismiss();
+}
+
+/// Says to the program's heap what is true of every worker, but not known by itself.
+fn may_wait() {
+    ::warena::Global::set_may_wait(true);
 }
 
 /// An error as JavaScript catches it.

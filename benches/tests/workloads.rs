@@ -19,6 +19,10 @@ use warena_benches::sizes::Sizes;
 use warena_benches::suite::{self, Host};
 use warena_benches::warena::Warena;
 
+/// So that the front which is about it takes part.
+#[global_allocator]
+static HEAP: warena::Global = warena::Global::new();
+
 fn moment() -> Plan {
     Plan {
         length: Duration::from_millis(2),
@@ -30,14 +34,9 @@ fn moment() -> Plan {
 
 fn options() -> Options {
     Options {
-        producers: vec![1, 3],
-        allocs: vec![1, 16, 256],
-        rounds: 2,
-        chunks: vec![1, 3],
-        // The shortest: this is not optimised.
-        traces: vec![1],
-        length: Duration::from_millis(2),
-        ..Options::full()
+        // This is not optimised: a round may be slow.
+        budget: Duration::from_secs(60),
+        ..Options::moment()
     }
 }
 
@@ -141,7 +140,7 @@ fn rows_are_json_as_the_contract_says() {
         .filter_map(|field| field.split('"').nth(1))
         .collect();
     let expected = "bench allocator config host producers allocs size alloc_ns free_ns pair_ns \
-                    cpu_ns_per_pair ops spread";
+                    cpu_ns_per_pair ops rounds spread";
     let expected: Vec<&str> = expected.split(' ').collect();
     assert_eq!(keys[..expected.len()], expected);
     let back: Vec<Row> = serde_json::from_str(&text).unwrap();
@@ -293,4 +292,21 @@ fn full_chunks_are_counted_in_their_rows() {
     assert_eq!(chunks, [[Some(1); 4], [Some(3); 4]].concat());
     assert!(json(&rows).unwrap().contains("\"chunks\":3"));
     assert!(printed.contains("chunks, 64 B: latency of a pair"));
+}
+
+#[test]
+fn a_peer_that_is_slow_has_fewer_rounds_and_its_row_says_so() {
+    let options = Options {
+        benches: vec![Bench::Larson],
+        budget: Duration::ZERO,
+        ..options()
+    };
+    let (rows, _) = run(&options);
+    let rounds = |own: bool| {
+        let of = rows.iter().filter(move |row| row.config.is_some() == own);
+        of.map(|row| row.rounds).collect::<Vec<_>>()
+    };
+    assert_eq!(rounds(true), [2; 8]);
+    // What the platform comes with, in both cells.
+    assert_eq!(rounds(false), [1; 2]);
 }

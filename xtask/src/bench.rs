@@ -146,6 +146,17 @@ fn record(host: &str, rows: &Path, engine: &str, mut compiler: Command, flags: &
     process::run(&mut record)
 }
 
+/// Every workload in Node for a moment, with all heaps but those that are C code: a test that they
+/// work, not a measure.
+pub fn moment(machine: &Machine) -> Result<Command> {
+    pack::pack(machine)?.install_in_web()?;
+    let folder = workspace::target().join("bench-moment");
+    module(machine, "peers", &folder.join("main"))?;
+    let mut node = started(machine, "node.mjs", &folder)?;
+    node.arg("--moment");
+    Ok(node)
+}
+
 /// Makes the tables and charts that are published from these records.
 pub fn report(records: &[OsString]) -> Result<()> {
     process::run(benches("report", "report").arg("--").args(records))
@@ -165,6 +176,11 @@ fn script(machine: &Machine, name: &str) -> Result<Command> {
     for (name, features) in MODULES {
         module(machine, features, &folder.join(name))?;
     }
+    started(machine, name, &folder)
+}
+
+/// Node with a script of the benchmarks, on the modules of a folder.
+fn started(machine: &Machine, name: &str, folder: &Path) -> Result<Command> {
     let mut node = npm::node(workspace::root().join("benches/host").join(name));
     node.arg(folder)
         .arg(workspace::web().join("node_modules/warena/dist/index.js"));

@@ -7,6 +7,10 @@ use warena_benches::options::{HELP, Options};
 use warena_benches::suite::Host;
 use warena_benches::{crew, row, suite};
 
+/// For the front that is about it: see `front.rs`.
+#[global_allocator]
+static HEAP: warena::Global = warena::Global::new();
+
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::targets::{self, Bound};
+use super::rows::{Bound, Measured, Target};
+use super::targets;
 use super::{limits, line, title};
 use crate::cell::Bench;
 use crate::record::Record;
@@ -21,10 +22,11 @@ const READING: &str = "\
   same code for all heaps; a heap that can be asked whether it is in order, and empty, is.
 * rpmalloc's crate has no realloc of its own: it moves always. lol_alloc and
   buddy_system_allocator have none either.
-* lol_alloc looks through all free blocks for one that fits, buddy_system_allocator at each free
-  through those of a size for the buddy: they have no part where tens of thousands are left behind.
-* Of a target the worst cell counts, and cells without the figure are passed over: short phases
-  cannot be timed.
+* Of a target, cells without the figure are passed over: short phases cannot be timed.
+* A heap whose rounds take long has fewer of them, and one whose rounds take minutes is left out: both
+  are said below the tables.
+* `global` is Warena as the program's `#[global_allocator]`, `javascript` the package, `exports` two
+  exported functions; `watched` is a worker of the visualiser while the page draws.
 * wee_alloc is not here: it has no lock, and crashes with threads.
 * mimalloc in WebAssembly is its C code with the source of `libmimalloc-sys`, one lock changed: it
   gave up after 10,000 tries and went on unlocked.
@@ -34,8 +36,10 @@ const READING: &str = "\
 pub fn text(records: &[Record], files: &[String]) -> String {
     let mut text = format!(
         "# Benchmarks: the records\n\nWritten by `cargo xtask bench report`; `cargo xtask bench \
-         native|node|chrome --record` makes a record.\n\n{}\n\n## Reading\n\n{READING}",
-        limits(records)
+         native|node|chrome --record` makes a record.\n\n{}\n\n## Targets\n\nThe worst cell counts, and \
+         stands beside its figure.\n\n{}\n## Reading\n\n{READING}",
+        limits(records),
+        against_targets(records)
     );
     for (record, file) in records.iter().zip(files) {
         let origin = &record.origin;
@@ -50,7 +54,6 @@ pub fn text(records: &[Record], files: &[String]) -> String {
             "" => writeln!(text, "."),
             flags => writeln!(text, ", made with `{flags}`."),
         };
-        let _ = write!(text, "\n{}", against_targets(record));
         for bench in Bench::ALL {
             let rows = record.rows.iter().filter(|row| row.bench == bench.name());
             let rows: Vec<&Row> = rows.collect();
@@ -65,21 +68,81 @@ pub fn text(records: &[Record], files: &[String]) -> String {
     text
 }
 
-/// The targets of a record: what each must be and is, in the worst cell.
-fn against_targets(record: &Record) -> String {
-    let mut text =
-        "| target: the worst cell | must be | is | met |\n| --- | ---: | ---: | --- |\n".to_owned();
-    for target in targets::of(record) {
-        let bound = match target.bound {
+/// The targets against the records: a line for each condition, and what it is in the worst cell.
+fn against_targets(records: &[Record]) -> String {
+    let columns: Vec<Vec<Target>> = records.iter().map(targets::of).collect();
+    let mut lines: Vec<(u8, &str, Bound)> = Vec::new();
+    for target in columns.iter().flatten() {
+        let line = (target.number, target.what, target.bound);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.sort_by_key(|line| line.0);
+    let mut text = "| # | target | must be |".to_owned();
+    for record in records {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {} |", title(&record.origin.host));
+    }
+    let _ = writeln!(
+        text,
+        "\n| ---: | --- | ---: |{}",
+        " --- |".repeat(records.len())
+    );
+    for (number, what, bound) in lines {
+        let must = match bound {
             Bound::Most(bound) => format!("≤ {bound}"),
             Bound::Least(bound) => format!("≥ {bound}"),
         };
-        let measured = target
-            .measured
-            .map_or("not measured".to_owned(), |it| format!("{it:.2}"));
-        let met = if target.met() { "yes" } else { "no" };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "| {} | {bound} | {measured} | {met} |", target.what);
+        let _ = write!(text, "| {number} | {what} | {must} |");
+        for column in &columns {
+            let target = column.iter().find(|target| target.what == what);
+            let _ = write!(text, " {} |", target.map_or("–".to_owned(), outcome));
+        }
+        text.push('\n');
     }
     text
+}
+
+/// What a condition is on a host.
+fn outcome(target: &Target) -> String {
+    match &target.measured {
+        None => "not measured".to_owned(),
+        Some(Measured { figure, cell }) if target.met() => format!("{figure:.2}, met ({cell})"),
+        Some(Measured { figure, cell }) => format!("**{figure:.2}, not met** ({cell})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Origin;
+
+    #[test]
+    fn a_line_a_condition_and_a_column_a_record() {
+        let row = |allocator: &str, size| Row {
+            bench: "size".to_owned(),
+            allocator: allocator.to_owned(),
+            config: Some("release".to_owned()),
+            size,
+            ..Row::default()
+        };
+        let record = |host: &str, rows| Record {
+            origin: Origin {
+                host: host.to_owned(),
+                ..Origin::default()
+            },
+            rows,
+        };
+        let records = [
+            record("chrome", Vec::new()),
+            record("size", vec![row("warena", 10 << 10), row("null", 1 << 10)]),
+        ];
+        let text = against_targets(&records);
+        assert!(
+            text.contains("| ≤ 8 | – | **9.00, not met** (release) |"),
+            "{text}"
+        );
+        assert!(text.contains("| ≥ 0.95 | not measured | – |"), "{text}");
+    }
 }

@@ -3,12 +3,13 @@
 //! ```text
 //!   record ─┬─ overview.rs ── a table a host ──────────▶ README.md, between its two marks
 //!           ├─ chart.rs ───── latency and CPU time ────▶ benches/record/<host>-<bench>.svg
-//!           └─ full.rs ────── every table, targets.rs ─▶ benches/record/README.md
+//!           └─ full.rs ────── targets.rs, every table ─▶ benches/record/README.md
 //! ```
 
 pub mod chart;
 pub mod full;
 pub mod overview;
+pub mod rows;
 pub mod targets;
 
 use anyhow::{Context, Result};
@@ -84,6 +85,7 @@ pub fn title(host: &str) -> &str {
         "native" => "Native threads",
         "node" => "Node, `worker_threads`",
         "chrome" => "Chromium, Web Workers",
+        "size" => "Module size",
         other => other,
     }
 }

@@ -11,7 +11,7 @@
 //! | `lists` | `malloc`, `calloc`, `malloc-free`, `malloc-xfree`, `large`, `chunks`, `fronts` |
 //! | `prodcon` | `prodcon` |
 //! | `larson` | `larson` |
-//! | `growth` | `realloc-grow` |
+//! | `growth` | `realloc-grow`, `fronts-grow` |
 //! | `replay` | `trace` |
 
 mod growth;

@@ -11,7 +11,7 @@ use crate::kill::{Host, Kind};
 use crate::machine::Machine;
 use crate::process::command;
 use crate::toolchain::Toolchain;
-use crate::{browser, kill, pack, sanitizer, workspace};
+use crate::{bench, browser, kill, pack, sanitizer, workspace};
 
 /// Node's test runner on the files below the current folder, a line per test.
 const NODE_TEST: [&str; 2] = ["--test", "--test-reporter=spec"];
@@ -88,6 +88,10 @@ pub fn checks(suite: Suite) -> Vec<Check> {
             Check {
                 name: "package in worker_threads",
                 commands: package_in_node,
+            },
+            Check {
+                name: "workloads of the benchmarks",
+                commands: |machine| Ok(vec![bench::moment(machine)?]),
             },
             Check {
                 name: "model of the page",

@@ -27,18 +27,7 @@ pub fn all() -> Vec<Contender<'static>> {
             ..peer(SYSTEM, dlmalloc::new, |heap| Some(heap.grown()))
         },
         peer("talc", talc::new, |heap| Some(talc::grown(heap))),
-        Contender {
-            // It looks through all free blocks for the first that fits: with the thousands that
-            // these leave behind, a round would take minutes.
-            fits: |_, cell| {
-                let bench = cell.bench;
-                !matches!(
-                    bench,
-                    Bench::Trace | Bench::Larson | Bench::Chunks | Bench::Fronts
-                )
-            },
-            ..peer("lol_alloc", || lol::Shared, |_| None)
-        },
+        peer("lol_alloc", || lol::Shared, |_| None),
         peer("rlsf", rlsf::new, |heap| Some(heap.grown())),
         peer("buddy_system_allocator", buddy::new, |heap| {
             Some(heap.grown())
