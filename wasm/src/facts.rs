@@ -20,6 +20,9 @@ use wasm_bindgen::prelude::*;
 #[serde(rename_all = "camelCase")]
 struct Facts {
     layout: Layout,
+    /// Whether the package serves hits itself, on the shared memory. Not where every write is a step
+    /// of its agent's life, which only the module's are.
+    hits_in_package: bool,
     default_config: Config,
     /// Names of the block states with their numbers.
     block_states: BTreeMap<String, u8>,
@@ -59,6 +62,7 @@ pub fn facts() -> Result<JsValue, JsValue> {
         .collect();
     let facts = Facts {
         layout: Layout::CURRENT,
+        hits_in_package: !cfg!(feature = "death"),
         default_config: Config::DEFAULT,
         block_states,
         block_state_shift,
