@@ -13,7 +13,7 @@ import {
   unsignedAll,
 } from './argument.js';
 import { PIECE, passedPointers, readFigures } from './answer.js';
-import { Cache } from './cache.js';
+import { CLOSED, openCache, type Cache } from './cache.js';
 import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
@@ -52,14 +52,19 @@ export class Arena {
   /** The address of the slot; 0 once detached. */
   #seat: number;
   readonly #slot: number;
-  readonly #cache: Cache;
+  /** Closed once detached. Both calls stand beside it, since each look for them would be paid for. */
+  #cache: Cache;
+  #pop: Cache['pop'];
+  #push: Cache['push'];
 
   private constructor(realm: Realm, { header, seat }: Seat) {
     this.#realm = realm;
     this.#header = header;
     this.#seat = seat;
     this.#slot = glue.slot_number(seat);
-    this.#cache = new Cache(realm.memory, header, seat);
+    this.#cache = FACTS.hitsInPackage ? openCache(realm.memory, header, seat) : CLOSED;
+    this.#pop = this.#cache.pop;
+    this.#push = this.#cache.push;
   }
 
   /**
@@ -132,7 +137,7 @@ export class Arena {
    * which the address is aligned; above 524,288 bytes to whole chunks of 1 MiB.
    */
   alloc(bytes: number): number {
-    return this.#cache.pop(bytes) || this.#allocate('alloc', bytes, glue.alloc);
+    return this.#pop(bytes) || this.#allocate('alloc', bytes, glue.alloc);
   }
 
   /** `alloc` of bytes that are all zero. Fresh memory is known to be, and is not touched. */
@@ -160,7 +165,7 @@ export class Arena {
    * have nothing; `reserve` beforehand makes sure that they do.
    */
   allocNowait(bytes: number): number {
-    return this.#cache.pop(bytes) || this.#allocateNowait(bytes);
+    return this.#pop(bytes) || this.#allocateNowait(bytes);
   }
 
   /** `alloc` out of the memory that the arena has: never grows it. */
@@ -191,14 +196,14 @@ export class Arena {
    * heap is busy: where this agent may not wait, it is deferred.
    */
   free(pointer: number): void {
-    if (!this.#cache.push(pointer)) {
+    if (!this.#push(pointer)) {
       this.#free('free', pointer, glue.free);
     }
   }
 
   /** `free` in constant time, for code that must neither wait nor spin. */
   freeNowait(pointer: number): void {
-    if (!this.#cache.push(pointer)) {
+    if (!this.#push(pointer)) {
       this.#free('freeNowait', pointer, glue.free_nowait);
     }
   }
@@ -417,7 +422,9 @@ export class Arena {
     const seat = this.#seat;
     call('detach()', {}, () => glue.detach(seat));
     this.#seat = 0;
-    this.#cache.close();
+    this.#cache = CLOSED;
+    this.#pop = CLOSED.pop;
+    this.#push = CLOSED.push;
     leave(seat);
   }
 

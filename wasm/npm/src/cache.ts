@@ -1,23 +1,26 @@
 /**
  * The cache of this agent's seat, as JavaScript reaches it: the hit path of an allocation and of a
- * free, on typed arrays over the shared memory. A call of the module costs more than all the rest of
- * a hit.
+ * free, on typed arrays over the shared memory. A call of the module costs more than the rest of a hit.
  *
- * This is the core's own hit path (`hit` and `push` of worker/mod.rs, `pop` and `push` of
- * cache/lifo.rs) word for word. Whatever is no hit changes nothing here, and is the module's to do: an
- * empty or a full stack, a size or a pointer that is not just right, an arena in checking mode, whose
- * stacks stand closed. Every offset comes from the module.
+ * It is the core's own hit path (`hit` and `push` of worker/mod.rs, `pop` and `push` of cache/lifo.rs),
+ * step by step. Whatever is no hit changes nothing here, and is the module's to do: an empty or a full
+ * stack, a size or a pointer that is not just right, an arena in checking mode, whose stacks stand
+ * closed. Every offset comes from the module.
  *
  * **Why plain accesses.** The words of a slot are written by its own agent alone, and a block's byte by
  * the block's owner. A load or store through a typed array is what the module's plain ones are: it may
  * race with a watcher, and an aligned one of a word never tears.
  *
- * **If the agent ends between two stores.** The order is the core's: a pop marks the object before the
- * top moves, a push moves the top before it marks. So at every point what is below the top is the
- * stack's, and whoever reaps the seat finds each object in one place. An engine may not reorder these
- * stores more than the module's: both are plain stores of one shared memory, which a compiler keeps in
- * their order as it cannot tell that they do not overlap. And it ends an agent only where code can be
- * interrupted, at calls and at the turns of loops, of which there are none between two of them.
+ * **If the agent ends between two stores.** Their order is the core's: a pop marks the object before the
+ * top moves, a push moves the top before it marks. So at each of them what is below the top is the
+ * stack's, and whoever reaps the seat finds every object in one place. No engine has more reason to
+ * reorder these stores than the module's, which are plain as well and may overlap as far as a compiler
+ * knows. And engines end an agent where code can be interrupted, at calls and at the turns of loops:
+ * between two of these stores there is neither.
+ *
+ * **Why closures.** An engine takes what a closure never assigns, and a field that was never assigned
+ * twice, for constants: the arrays' lengths and addresses are then in the code. In fields of a class
+ * they were loaded and checked in each call, at half as much time again.
  */
 import { BlockState } from './block.js';
 import { FACTS } from './generated/facts.js';
@@ -25,7 +28,8 @@ import { covering } from './view.js';
 
 const { layout } = FACTS;
 
-const WORD_BYTES = 4;
+const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
+const WORD_SHIFT = 31 - Math.clz32(WORD_BYTES);
 /** Orders that may have a stack. */
 const ORDERS = layout.maxCachedOrders;
 /** The last byte of a unit, and where a unit's number starts in an address. */
@@ -39,8 +43,8 @@ const BLOCKS = layout.chunkKindBlocks;
 const ALLOCATED = BlockState.Allocated << FACTS.blockStateShift;
 const CACHED = BlockState.Cached << FACTS.blockStateShift;
 
-/** Of a stack, in words. */
-const LIFO = layout.lifoBytes / WORD_BYTES;
+/** Where the words of an order's stack start, and those in it. */
+const LIFO_SHIFT = 31 - Math.clz32(layout.lifoBytes / WORD_BYTES);
 const TOP = layout.lifoTop / WORD_BYTES;
 const BASE = layout.lifoBase / WORD_BYTES;
 const LIMIT = layout.lifoLimit / WORD_BYTES;
@@ -48,112 +52,97 @@ const LIMIT = layout.lifoLimit / WORD_BYTES;
 const POPS = layout.lifoPops / WORD_BYTES;
 const ENTRY_BYTES = layout.lifoEntryBytes;
 
-/** Stacks that are empty and full at once, as those of orders that are never cached are. */
-const CLOSED = new Int32Array(ORDERS * LIFO);
-
 /** @internal */
-export class Cache {
-  readonly #memory: WebAssembly.Memory;
-  /** The memory that the slot and its arrays lie in. */
-  #words: Int32Array<ArrayBufferLike>;
-  /** The memory as far as it went when this was made: objects may lie behind it. */
-  #bytes: Uint8Array<ArrayBufferLike>;
-  /** Where the stacks start, in words. */
-  #lifos: number;
-  /** Where the kinds of the chunks start, in bytes. */
-  readonly #kinds: number;
-
-  /** That of the slot at `seat`, in the arena at `header`. */
-  constructor(memory: WebAssembly.Memory, header: number, seat: number) {
-    this.#memory = memory;
-    this.#kinds = header + layout.headerChunkKinds;
-    this.#lifos = (seat + layout.slotLifos) / WORD_BYTES;
-    // Each lies in one block, and so in one chunk.
-    const end = ((Math.max(header, seat) | CHUNK_MASK) >>> 0) + 1;
-    const buffer = covering(memory, end)!;
-    this.#words = new Int32Array(buffer);
-    this.#bytes = new Uint8Array(buffer);
-    if (!FACTS.hitsInPackage) {
-      this.close();
-    }
-  }
-
+export interface Cache {
   /** An object of at least `bytes`, or 0 when that is no hit. */
-  pop(bytes: number): number {
-    // Of what is no number, or no integer of 32 bits, only the module's side can tell what it is.
-    if (typeof bytes !== 'number' || (bytes | 0) !== bytes) {
-      return 0;
-    }
-    const order = ZEROS - Math.clz32((bytes - 1) | UNIT_MASK);
-    if (order >= ORDERS) {
-      return 0;
-    }
-    const words = this.#words;
-    const lifo = this.#lifos + order * LIFO;
-    const top = words[lifo + TOP]!;
-    const pops = words[lifo + POPS]!;
-    // A carry into the high half is the module's: it counts in one store of 64 bits.
-    if (top === words[lifo + BASE] || pops === -1) {
-      return 0;
-    }
-    const entry = top - ENTRY_BYTES;
-    const address = words[entry >>> 2]!;
-    const unit = mapByte(address);
-    const map = this.#bytes;
-    if (unit >= map.length) {
-      return 0;
-    }
-    map[unit] = ALLOCATED | order;
-    words[lifo + TOP] = entry;
-    words[lifo + POPS] = pops + 1;
-    return address >>> 0;
-  }
-
+  pop(bytes: number): number;
   /** Puts an allocated block on its stack; whether it is one, and there was room. */
-  push(pointer: number): boolean {
-    if (typeof pointer !== 'number' || pointer >>> 0 !== pointer) {
-      return false;
-    }
-    const bytes = this.#bytes;
-    if (bytes[this.#kinds + (pointer >>> CHUNK_SHIFT)] !== BLOCKS || (pointer & UNIT_MASK) !== 0) {
-      return false;
-    }
-    const unit = mapByte(pointer);
-    if (unit >= bytes.length) {
-      return false;
-    }
-    const order = bytes[unit]! - ALLOCATED;
-    if (order < 0 || order >= ORDERS) {
-      return false;
-    }
-    const words = this.#words;
-    const lifo = this.#lifos + order * LIFO;
-    const top = words[lifo + TOP]!;
-    if (top === words[lifo + LIMIT]) {
-      return false;
-    }
-    words[top >>> 2] = pointer;
-    words[lifo + TOP] = top + ENTRY_BYTES;
-    bytes[unit] = CACHED | order;
-    return true;
-  }
+  push(pointer: number): boolean;
+  /** From now on objects as high as this one, which is there, are hits as well: the memory has grown. */
+  cover(pointer: number): void;
+}
 
-  /** Makes objects as high as the one at `pointer`, which is there, hits as well: memory has grown. */
-  cover(pointer: number): void {
-    if (pointer < this.#bytes.length) {
-      return;
-    }
-    this.#bytes = new Uint8Array(covering(this.#memory, pointer + layout.unitBytes)!);
-  }
+/** One that nothing is a hit in. @internal */
+export const CLOSED: Cache = { pop: () => 0, push: () => false, cover: () => {} };
 
-  /** Nothing is a hit any more. */
-  close(): void {
-    this.#words = CLOSED;
-    this.#lifos = 0;
-  }
+/** The cache of the slot at `seat`, in the arena at `header`. @internal */
+export function openCache(memory: WebAssembly.Memory, header: number, seat: number): Cache {
+  // Each lies in one block, and so in one chunk, and stays there.
+  const buffer = covering(memory, ((Math.max(header, seat) | CHUNK_MASK) >>> 0) + 1)!;
+  const words = new Int32Array(buffer);
+  const stacks = new Int32Array(buffer, seat + layout.slotLifos, ORDERS << LIFO_SHIFT);
+  const kinds = new Uint8Array(buffer, header + layout.headerChunkKinds, layout.maxChunks);
+  /** The memory as far as it went when this was made: objects may lie behind it. */
+  const view = { bytes: new Uint8Array(buffer), end: buffer.byteLength };
+  return {
+    pop(bytes) {
+      // Of what is no number, or no such integer, only the other side can tell what it is.
+      if (typeof bytes !== 'number' || (bytes | 0) !== bytes) {
+        return 0;
+      }
+      const order = ZEROS - Math.clz32((bytes - 1) | UNIT_MASK);
+      if (order >= ORDERS) {
+        return 0;
+      }
+      const lifo = order << LIFO_SHIFT;
+      const top = stacks[lifo | TOP]!;
+      const pops = stacks[lifo | POPS]!;
+      // The module counts in one store of 64 bits: a carry is left to it.
+      if (top === stacks[lifo | BASE] || pops === -1) {
+        return 0;
+      }
+      const entry = (top - ENTRY_BYTES) | 0;
+      const address = words[entry >>> WORD_SHIFT]!;
+      const unit = mapByte(address);
+      if (unit >= view.end) {
+        return 0;
+      }
+      view.bytes[unit] = ALLOCATED | order;
+      stacks[lifo | TOP] = entry;
+      stacks[lifo | POPS] = pops + 1;
+      return address >>> 0;
+    },
+    push(pointer) {
+      if (typeof pointer !== 'number') {
+        return false;
+      }
+      const address = pointer | 0;
+      if (
+        address >>> 0 !== pointer ||
+        kinds[address >>> CHUNK_SHIFT] !== BLOCKS ||
+        (address & UNIT_MASK) !== 0
+      ) {
+        return false;
+      }
+      const unit = mapByte(address);
+      if (unit >= view.end) {
+        return false;
+      }
+      const { bytes } = view;
+      // Below 0, and so above all orders, for what is not allocated.
+      const order = (bytes[unit]! - ALLOCATED) >>> 0;
+      if (order >= ORDERS) {
+        return false;
+      }
+      const lifo = order << LIFO_SHIFT;
+      const top = stacks[lifo | TOP]!;
+      if (top === stacks[lifo | LIMIT]) {
+        return false;
+      }
+      words[top >>> WORD_SHIFT] = address;
+      stacks[lifo | TOP] = top + ENTRY_BYTES;
+      bytes[unit] = CACHED | order;
+      return true;
+    },
+    cover(pointer) {
+      if (pointer >= view.end) {
+        view.bytes = new Uint8Array(covering(memory, pointer + layout.unitBytes)!);
+        view.end = view.bytes.length;
+      }
+    },
+  };
 }
 
 /** Where the byte of the unit at an address is, in either form: a chunk begins with its block map. */
-function mapByte(address: number): number {
-  return ((address & ~CHUNK_MASK) | ((address & CHUNK_MASK) >>> UNIT_SHIFT)) >>> 0;
-}
+const mapByte = (address: number): number =>
+  ((address & ~CHUNK_MASK) | ((address & CHUNK_MASK) >>> UNIT_SHIFT)) >>> 0;
