@@ -1,7 +1,9 @@
 /** Hits, which the package serves without the module: they do the very same, and do call it less. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Arena, BlockState } from 'warena';
 import { runJob } from './agents.mjs';
+import { throwsArenaError } from './errors.mjs';
 
 const SETTINGS = {
   'as by default': {},
@@ -54,4 +56,21 @@ test('a counter of allocations carries into its high half', async () => {
   assert.equal(counted, 0x1_0000_0002n);
   assert.equal(calls, 1);
   assert.equal(allocatedObjects, 0);
+});
+
+test('bytes of a program that look like a block map are none', async () => {
+  const arena = await Arena.create({ maximumBytes: 16 << 20 });
+  const bytes = 3 << 20;
+  const huge = arena.alloc(bytes);
+  // What the byte of an allocated block of 64 bytes would be.
+  const order = 2;
+  arena.u8(huge, bytes).fill((BlockState.Allocated << 5) | order);
+  const inside = [huge + (1 << 16), huge + (1 << 20) + 64, huge + bytes - 64];
+  const refuse = (code) =>
+    inside.forEach((pointer) => throwsArenaError(() => arena.free(pointer), code, /./, { pointer }));
+  refuse('Interior');
+  arena.free(huge);
+  refuse('NotAllocated');
+  assert.equal(arena.verify().allocatedObjects, 0);
+  arena.detach();
 });
