@@ -1,17 +1,7 @@
 /** What agents do on a shared arena. Every object carries a stamp of who allocated it, and when. */
 import assert from 'node:assert/strict';
 import { Arena } from 'warena';
-
-/** A small generator of pseudo-random numbers (mulberry32), so that a run can be repeated. */
-function random(seed) {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
+import { random } from './random.mjs';
 
 /** Fills all of an object with a byte that tells its owner and its turn. */
 function stamp(arena, pointer, bytes, agent, turn) {

@@ -21,6 +21,9 @@ use wasm_bindgen::prelude::*;
 #[serde(rename_all = "camelCase")]
 struct Facts {
     layout: Layout,
+    /// Whether the package serves hits itself, on the shared memory. Not where every write is a step
+    /// of its agent's life, which only the module's are.
+    hits_in_package: bool,
     default_config: Config,
     /// Names of the block states with their numbers.
     block_states: BTreeMap<String, u8>,
@@ -64,6 +67,7 @@ pub fn facts() -> Result<JsValue, JsValue> {
     let extents = || (0..1 << block_state_shift).map_while(block_extent);
     let facts = Facts {
         layout: Layout::CURRENT,
+        hits_in_package: !cfg!(feature = "death"),
         default_config: Config::DEFAULT,
         block_states,
         block_state_shift,

@@ -13,6 +13,7 @@ import {
   unsignedAll,
 } from './argument.js';
 import { PIECE, passedPointers, readFigures } from './answer.js';
+import { CLOSED, openCache, type Cache } from './cache.js';
 import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
 import * as glue from './glue/warena_wasm.js';
@@ -51,12 +52,19 @@ export class Arena {
   /** The address of the slot; 0 once detached. */
   #seat: number;
   readonly #slot: number;
+  /** Closed once detached. Both calls stand beside it, since each look for them would be paid for. */
+  #cache: Cache;
+  #pop: Cache['pop'];
+  #push: Cache['push'];
 
   private constructor(realm: Realm, { header, seat }: Seat) {
     this.#realm = realm;
     this.#header = header;
     this.#seat = seat;
     this.#slot = glue.slot_number(seat);
+    this.#cache = FACTS.hitsInPackage ? openCache(realm.memory, header, seat) : CLOSED;
+    this.#pop = this.#cache.pop;
+    this.#push = this.#cache.push;
   }
 
   /**
@@ -129,12 +137,7 @@ export class Arena {
    * which the address is aligned; above 524,288 bytes to whole chunks of 1 MiB.
    */
   alloc(bytes: number): number {
-    if (this.#seat === 0 || typeof bytes !== 'number' || bytes >>> 0 !== bytes) {
-      this.#checkAttached('alloc');
-      throw badSize('alloc', bytes);
-    }
-    const pointer = glue.alloc(this.#seat, bytes);
-    return pointer !== 0 ? pointer : this.#allocateAgain('alloc', bytes, glue.alloc);
+    return this.#pop(bytes) || this.#allocate('alloc', bytes, glue.alloc);
   }
 
   /** `alloc` of bytes that are all zero. Fresh memory is known to be, and is not touched. */
@@ -162,15 +165,7 @@ export class Arena {
    * have nothing; `reserve` beforehand makes sure that they do.
    */
   allocNowait(bytes: number): number {
-    this.#checkAttached('allocNowait');
-    if (!isUnsigned(bytes)) {
-      throw badSize('allocNowait', bytes);
-    }
-    const pointer = glue.alloc_nowait(this.#seat, bytes);
-    if (pointer === 0) {
-      throw lastRefusal(`allocNowait(${shown(bytes)})`, { bytes });
-    }
-    return pointer;
+    return this.#pop(bytes) || this.#allocateNowait(bytes);
   }
 
   /** `alloc` out of the memory that the arena has: never grows it. */
@@ -201,17 +196,15 @@ export class Arena {
    * heap is busy: where this agent may not wait, it is deferred.
    */
   free(pointer: number): void {
-    const address = this.#unsigned('free', pointer);
-    if (!glue.free(this.#seat, address)) {
-      throw lastRefusal(`free(${shown(address)})`, { pointer: address });
+    if (!this.#push(pointer)) {
+      this.#free('free', pointer, glue.free);
     }
   }
 
   /** `free` in constant time, for code that must neither wait nor spin. */
   freeNowait(pointer: number): void {
-    const address = this.#unsigned('freeNowait', pointer);
-    if (!glue.free_nowait(this.#seat, address)) {
-      throw lastRefusal(`freeNowait(${shown(address)})`, { pointer: address });
+    if (!this.#push(pointer)) {
+      this.#free('freeNowait', pointer, glue.free_nowait);
     }
   }
 
@@ -429,6 +422,9 @@ export class Arena {
     const seat = this.#seat;
     call('detach()', {}, () => glue.detach(seat));
     this.#seat = 0;
+    this.#cache = CLOSED;
+    this.#pop = CLOSED.pop;
+    this.#push = CLOSED.push;
     leave(seat);
   }
 
@@ -456,15 +452,33 @@ export class Arena {
     if (!isUnsigned(bytes)) {
       throw badSize(name, bytes);
     }
-    return allocate(this.#seat, bytes) || this.#allocateAgain(name, bytes, allocate);
+    const pointer =
+      allocate(this.#seat, bytes) ||
+      call(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
+    this.#cache.cover(pointer);
+    return pointer;
   }
 
-  /** What an allocation that was refused returns when it is tried again, if it may be. */
-  #allocateAgain(
-    name: string,
-    bytes: number,
-    allocate: (seat: number, bytes: number) => number,
-  ): number {
-    return call(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
+  /** What `allocNowait` returns without a hit. It is never tried again. */
+  #allocateNowait(bytes: number): number {
+    this.#checkAttached('allocNowait');
+    if (!isUnsigned(bytes)) {
+      throw badSize('allocNowait', bytes);
+    }
+    const pointer = glue.alloc_nowait(this.#seat, bytes);
+    if (pointer === 0) {
+      throw lastRefusal(`allocNowait(${shown(bytes)})`, { bytes });
+    }
+    this.#cache.cover(pointer);
+    return pointer;
+  }
+
+  /** Frees what is not just pushed. */
+  #free(name: string, pointer: number, free: (seat: number, pointer: number) => boolean): void {
+    const address = this.#unsigned(name, pointer);
+    if (!free(this.#seat, address)) {
+      throw lastRefusal(`${name}(${shown(address)})`, { pointer: address });
+    }
+    this.#cache.cover(address);
   }
 }
