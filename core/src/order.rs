@@ -42,6 +42,17 @@ pub const fn block_units(order: u32) -> u32 {
     1 << order
 }
 
+/// The order of the largest block that may start at `unit` and does not reach beyond `end`, a later one.
+#[inline(always)]
+pub const fn largest_between(unit: u32, end: u32) -> u32 {
+    let placed = unit.trailing_zeros();
+    let fits = match end.wrapping_sub(unit).checked_ilog2() {
+        Some(order) => order,
+        None => 0,
+    };
+    if placed < fits { placed } else { fits }
+}
+
 /// The unit where the buddy of the block of `order` at `unit` starts.
 #[inline(always)]
 pub const fn buddy_of(unit: u32, order: u32) -> u32 {

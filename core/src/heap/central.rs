@@ -20,7 +20,7 @@ use crate::lock::{Lock, Patience};
 use crate::memory::Memory;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_ORDER, UNIT_BYTES, block_bytes, block_units,
-    buddy_of, chunk_of, unit_of,
+    buddy_of, chunk_of, largest_between, unit_of,
 };
 use crate::source::ChunkSource;
 use crate::sync::{PlainU32, PlainU64};
@@ -275,7 +275,7 @@ impl<'a> Heap<'a> {
     ///
     /// The block is out of this heap, of `extent`, and nobody uses it any more.
     pub(crate) unsafe fn give_extent(&mut self, address: u32, extent: Extent) {
-        self.central.out[extent.order() as usize].sub(1);
+        self.central.out(extent.order()).sub(1);
         let start = unit_of(address);
         let pieces = self.insert_area(chunk_of(address), start, start + extent.units());
         self.central.splits.add((pieces - 1).into());
@@ -288,7 +288,7 @@ impl<'a> Heap<'a> {
         let mut unit = from;
         let mut pieces = 0;
         while unit < to {
-            let order = unit.trailing_zeros().min((to - unit).ilog2());
+            let order = largest_between(unit, to);
             self.insert(chunk + unit * UNIT_BYTES, order);
             unit += block_units(order);
             pieces += 1;
@@ -393,9 +393,7 @@ impl<'a> Heap<'a> {
         }
         let mut tail = start + run;
         while tail < end {
-            let size = tail
-                .trailing_zeros()
-                .min((end - tail).checked_ilog2().unwrap_or(0));
+            let size = largest_between(tail, end);
             self.list(chunk_of(address) + tail * UNIT_BYTES, size, state);
             tail += block_units(size);
             splits += 1;

@@ -36,6 +36,7 @@ use super::central::Heap;
 use super::extent::Extent;
 use crate::order::{
     CHUNK_BYTES, CHUNK_ORDER, CHUNK_UNITS, MAX_CHUNKS, UNIT_BYTES, block_units, chunk_index,
+    largest_between,
 };
 use crate::source::ChunkSource;
 
@@ -205,7 +206,7 @@ impl Heap<'_> {
     fn list_area(&mut self, chunk: u32, from: u32, to: u32, count: &mut Count) {
         let mut unit = from;
         while unit < to {
-            let order = unit.trailing_zeros().min((to - unit).ilog2());
+            let order = largest_between(unit, to);
             self.list(chunk + unit * UNIT_BYTES, order, BlockState::Free);
             unit += block_units(order);
             count.blocks += 1;

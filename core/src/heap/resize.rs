@@ -7,7 +7,7 @@ use super::block::{BlockState, INTERIOR, block_extent, block_state};
 use super::block_map::map_byte;
 use super::central::Heap;
 use super::extent::Extent;
-use crate::order::{UNIT_BYTES, block_units, chunk_of, unit_of};
+use crate::order::{UNIT_BYTES, block_units, chunk_of, largest_between, unit_of};
 
 impl Heap<'_> {
     /// Makes the allocated block at `address`, of `from`, one of the smaller extent `to`.
@@ -33,7 +33,7 @@ impl Heap<'_> {
     pub(crate) unsafe fn extend(&mut self, address: u32, from: Extent, to: Extent) -> bool {
         let (chunk, start) = (chunk_of(address), unit_of(address));
         let (first, end) = (start + from.units(), start + to.units());
-        let is_placed = start.is_multiple_of(block_units(to.order()));
+        let is_placed = start & (block_units(to.order()) - 1) == 0;
         if !is_placed || !self.is_free_area(chunk, first, end) {
             return false;
         }
@@ -51,7 +51,7 @@ impl Heap<'_> {
             // What it has more than is needed: it was one free block, so nothing around it merges.
             let mut rest = end;
             while rest < unit {
-                let size = rest.trailing_zeros().min((unit - rest).ilog2());
+                let size = largest_between(rest, unit);
                 self.list(chunk + rest * UNIT_BYTES, size, state);
                 rest += block_units(size);
                 self.central.splits.add(1);

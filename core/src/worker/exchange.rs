@@ -20,12 +20,11 @@ use crate::error::{AllocError, Busy};
 use crate::heap::block::BlockState;
 use crate::heap::central::Heap;
 use crate::lock::Patience;
-use crate::order::{UNIT_BYTES, block_bytes};
 use crate::source::ChunkSource;
 
-/// Bytes of memory whose units have their bytes in one line of the block map. Two workers with
-/// objects in the same ones write one line of the processor's cache in turns.
-const MAP_LINE_BYTES: u32 = 64 * UNIT_BYTES;
+/// Units whose bytes stand in one line of the block map. Two workers with objects in the same ones
+/// write one line of the processor's cache in turns.
+const MAP_LINE_UNITS: u32 = 64;
 
 impl<S: ChunkSource> Worker<'_, S> {
     /// An object of a cached order, by way of the stack. `None` when the order is not cached, or
@@ -56,7 +55,7 @@ impl<S: ChunkSource> Worker<'_, S> {
             return Ok(());
         }
         let config = self.header.config.get();
-        let line = MAP_LINE_BYTES / block_bytes(order);
+        let line = MAP_LINE_UNITS >> order;
         let most = config.moved(order, config.steady(order));
         let wanted = line.min(most).max(config.moved(order, lifo.capacity()));
         if lifo.capacity() < wanted {
