@@ -28,6 +28,7 @@ if (modules === undefined || entry === undefined) {
 const folders = { modules: resolve(modules), package: resolve(dirname(entry)), host: here };
 
 let browser;
+let renderers;
 const server = createServer(answer);
 try {
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
@@ -108,14 +109,10 @@ function fileOf(pathname) {
  * null elsewhere. The browser's other processes are no part of what is measured.
  */
 async function cpuOfRenderers() {
-  const session = await browser.newBrowserCDPSession();
-  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-  await session.detach();
+  // Asked for once, when the page is there: asking takes longer than a round.
+  renderers ??= await findRenderers();
   let sum = 0;
-  for (const { type, id } of processInfo) {
-    if (type !== 'renderer') {
-      continue;
-    }
+  for (const id of renderers) {
     const threads = join('/proc', String(id), 'task');
     for (const thread of await readdir(threads).catch(() => [])) {
       const text = await readFile(join(threads, thread, 'schedstat'), 'utf8').catch(() => '0');
@@ -123,6 +120,14 @@ async function cpuOfRenderers() {
     }
   }
   return sum > 0 ? sum : null;
+}
+
+/** The processes of pages. */
+async function findRenderers() {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  await session.detach();
+  return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
 }
 
 function fail(message) {

@@ -44,6 +44,11 @@ impl<'a> Contender<'a> {
         }
     }
 
+    /// Whether it is neither Warena nor the limit, which everything is measured by.
+    pub fn is_peer(&self) -> bool {
+        self.config.is_none() && self.allocator != "limit"
+    }
+
     /// An allocator, its settings and its front, for people.
     pub fn title(&self) -> String {
         let parts = [

@@ -78,8 +78,8 @@ fn measure(
     let mut rounds: Vec<Rounds> = turns.iter().map(|_| Rounds::default()).collect();
     for _ in 0..options.rounds {
         for ((cell, heap), rounds) in turns.iter().zip(&mut rounds) {
-            let peer = heap.config.is_none() && rounds.samples.len() >= options.least_rounds;
-            if peer && rounds.spent + rounds.longest > options.budget {
+            let enough = rounds.samples.len() >= options.least_rounds;
+            if heap.is_peer() && enough && rounds.spent + rounds.longest > options.budget {
                 continue;
             }
             let begin = now_ns();
