@@ -17,7 +17,8 @@ for (const [name, options] of Object.entries(SETTINGS)) {
     for (const seed of [1, 2]) {
       const run = (direct) =>
         runJob('callAtRandom', undefined, { seed, steps: 6000, options, direct });
-      const [ours, theirs] = await Promise.all([run(false), run(true)]);
+      const ours = await run(false);
+      const theirs = await run(true);
       ours.log.forEach((entry, index) =>
         assert.deepEqual(entry, theirs.log[index], `seed ${seed}, entry ${index}`),
       );

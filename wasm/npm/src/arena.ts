@@ -452,11 +452,18 @@ export class Arena {
     if (!isUnsigned(bytes)) {
       throw badSize(name, bytes);
     }
-    const pointer =
-      allocate(this.#seat, bytes) ||
-      call(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
+    const pointer = allocate(this.#seat, bytes) || this.#allocateAgain(name, bytes, allocate);
     this.#cache.cover(pointer);
     return pointer;
+  }
+
+  /** What an allocation that was refused returns when it is tried again, if it may be. */
+  #allocateAgain(
+    name: string,
+    bytes: number,
+    allocate: (seat: number, bytes: number) => number,
+  ): number {
+    return call(`${name}(${shown(bytes)})`, { bytes }, () => allocate(this.#seat, bytes));
   }
 
   /** What `allocNowait` returns without a hit. It is never tried again. */
@@ -477,8 +484,16 @@ export class Arena {
   #free(name: string, pointer: number, free: (seat: number, pointer: number) => boolean): void {
     const address = this.#unsigned(name, pointer);
     if (!free(this.#seat, address)) {
-      throw lastRefusal(`${name}(${shown(address)})`, { pointer: address });
+      throw notFreed(name, address);
     }
     this.#cache.cover(address);
   }
+}
+
+/**
+ * The error for a free that was refused. A function of its own, since Node 20 can hang at a thread's end
+ * while it joins constant strings for a function that it optimises.
+ */
+function notFreed(name: string, pointer: number): ArenaError {
+  return lastRefusal(`${name}(${shown(pointer)})`, { pointer });
 }
