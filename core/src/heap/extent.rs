@@ -50,7 +50,9 @@ impl Extent {
         if order < FIRST_CUT_ORDER {
             return Self::whole(order);
         }
-        let eighths = bytes.div_ceil(UNIT_BYTES << (order - EIGHTHS));
+        // A shift, since a division would bring its panic into every module.
+        let eighths =
+            (bytes.wrapping_sub(1) >> (UNIT_BYTES.trailing_zeros() + order - EIGHTHS)) + 1;
         if eighths < FIVE || eighths > SIX {
             return Self::whole(order);
         }
