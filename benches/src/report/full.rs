@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::rows::{Bound, Measured, Target};
+use super::rows::{Bound, Measured, SIZES, Target};
 use super::targets;
 use super::{limits, line, title};
 use crate::cell::Bench;
@@ -64,6 +64,22 @@ pub fn text(records: &[Record], files: &[String]) -> String {
             let texts = tables(bench, &rows);
             let _ = writeln!(text, "{}```", texts.join("\n"));
         }
+        text += &sizes(&record.rows);
+    }
+    text
+}
+
+/// What modules weigh that have one allocator or another, where a record says so.
+fn sizes(rows: &[Row]) -> String {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.bench == SIZES).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n| module with | built for | bytes |\n| --- | --- | ---: |\n".to_owned();
+    for row in rows {
+        let build = row.config.as_deref().unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {} | {build} | {} |", row.allocator, row.size);
     }
     text
 }

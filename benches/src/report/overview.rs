@@ -65,7 +65,12 @@ pub fn text(records: &[Record], folder: &str) -> String {
          nothing. [All tables]({folder}/README.md), [how to read them]({folder}/README.md#reading).\n",
         limits(records)
     );
-    for record in records {
+    // A record of sizes has nothing for these.
+    let is_charted = |row: &Row| CHARTED.contains(&row.bench.as_str());
+    let timed = records
+        .iter()
+        .filter(|record| record.rows.iter().any(is_charted));
+    for record in timed {
         let host = &record.origin.host;
         // Writing to a string cannot fail.
         let _ = write!(text, "\n### {}\n\n{}\n", title(host), table(&record.rows));

@@ -349,6 +349,28 @@ fn each_miss_doubles_a_cache_and_its_batches_up_to_8_kib() {
 }
 
 #[test]
+fn a_first_batch_has_a_line_of_the_block_map_to_itself() {
+    let memory = memory();
+    let arena = arena(&memory, Config::DEFAULT);
+    let workers = [(); 2].map(|()| arena.attach().unwrap());
+    for (size, batch) in [(16, 64), (64, 16), (128, 8), (2048, 8)] {
+        // The 64 units whose bytes stand in one line of a processor's cache.
+        let lines = workers.each_ref().map(|worker| {
+            let before = arena.stats().cached_bytes;
+            let first = Object::alloc(worker, size, 1, Extent::Whole).unwrap();
+            let cached = (arena.stats().cached_bytes - before) as usize / size;
+            assert_eq!(cached, batch - 1, "of {size} bytes");
+            let line = first.pointer() as usize / 1024;
+            first.free(worker);
+            line
+        });
+        assert_ne!(lines[0], lines[1], "both write one line");
+    }
+    drop(workers);
+    prove_idle(&arena);
+}
+
+#[test]
 fn an_empty_cache_takes_what_a_transfer_cache_has_of_a_batch() {
     let memory = memory();
     let arena = arena(&memory, Config::DEFAULT);
