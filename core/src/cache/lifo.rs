@@ -149,9 +149,12 @@ impl Lifo {
 
     /// The object pushed last, which stays.
     pub(crate) fn peek(&self, memory: Memory) -> Option<u32> {
+        if self.fill() == 0 {
+            return None;
+        }
         let last = self.top.get() - ENTRY_BYTES;
         // SAFETY: entries between base and top are this slot's own array.
-        (self.fill() > 0).then(|| unsafe { memory.at::<PlainU32>(last) }.get())
+        Some(unsafe { memory.at::<PlainU32>(last) }.get())
     }
 
     /// Takes that object off the stack, once it is elsewhere: no allocation, and not counted.
