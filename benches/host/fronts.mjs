@@ -1,9 +1,12 @@
 // The fronts of Warena that are called from JavaScript, as heaps for the benchmark about them: the
-// package, and two exported functions of a module, which is what everybody else would have.
+// package; two exported functions of a module, which is what everybody else would have; and another
+// module that imports C's names.
 //
 // A front takes part like any other heap: it is asked for a round, and answers with a sample. What
 // it allocates is stamped and checked before the timed cycles, not in them: stamping from JavaScript
 // costs more than allocating. After them the arena must be whole and empty.
+
+import { importer } from './importer.mjs';
 
 /** Pairs between two readings of the clock. */
 const BURST = 8192;
@@ -13,18 +16,42 @@ export async function fronts(own, entry) {
   const { Arena } = await import(entry);
   const arena = await Arena.create({ maximumBytes: 64 << 20 });
   const { memory } = own.initSync({});
+  const close = () => {
+    const { allocatedObjects } = arena.verify();
+    if (allocatedObjects !== 0) {
+      throw new Error(`${allocatedObjects} objects are allocated after all were freed`);
+    }
+  };
+  const words = () => new Uint32Array(arena.memory.buffer);
   return [
+    front('c-imports', {
+      open: (allocs) => {
+        const names = arena.cNames();
+        const array = arena.alloc(4 * allocs);
+        return {
+          run: importer(arena.memory, names),
+          array,
+          alloc: names.malloc,
+          free: names.free,
+          words,
+          close: () => {
+            arena.free(array);
+            close();
+          },
+        };
+      },
+      cycles: ({ run, array }, count, allocs, size) => {
+        if (run(count, allocs, size, array) !== 0) {
+          throw new Error('an object was not there, or not as it was left');
+        }
+      },
+    }),
     front('javascript', {
       open: () => ({
         alloc: (size) => arena.alloc(size),
         free: (pointer) => arena.free(pointer),
-        words: () => new Uint32Array(arena.memory.buffer),
-        close: () => {
-          const { allocatedObjects } = arena.verify();
-          if (allocatedObjects !== 0) {
-            throw new Error(`${allocatedObjects} objects are allocated after all were freed`);
-          }
-        },
+        words,
+        close,
       }),
       cycle: (seat, allocs, size, pointers) => {
         for (let index = 0; index < allocs; index += 1) {
@@ -62,20 +89,28 @@ export async function fronts(own, entry) {
   ];
 }
 
-function front(name, { open, cycle }) {
+/** One that is called for each cycle, or for many at once where the loop is not JavaScript's. */
+function front(name, { open, cycle, cycles = repeat(cycle) }) {
   return {
     allocator: 'warena',
     config: 'full',
     front: name,
-    round: (cell, plan) => JSON.stringify(round(open(), cycle, JSON.parse(cell), JSON.parse(plan))),
+    round: (cell, plan) => JSON.stringify(round(open, cycles, JSON.parse(cell), JSON.parse(plan))),
   };
 }
 
-function round(seat, cycle, { allocs, sizes }, { length, warm_up: warmUp }) {
+const repeat = (cycle) => (seat, count, allocs, size, pointers) => {
+  for (let index = 0; index < count; index += 1) {
+    cycle(seat, allocs, size, pointers);
+  }
+};
+
+function round(open, cyclesOf, { allocs, sizes }, { length, warm_up: warmUp }) {
   const size = sizes.Fixed;
   if (size === undefined) {
     throw new Error('the fronts are measured with objects of one size');
   }
+  const seat = open(allocs);
   check(seat, allocs, size);
   const pointers = new Array(allocs).fill(0);
   const cycles = Math.ceil(BURST / allocs);
@@ -85,9 +120,7 @@ function round(seat, cycle, { allocs, sizes }, { length, warm_up: warmUp }) {
     let bursts = 0;
     let now;
     do {
-      for (let index = 0; index < cycles; index += 1) {
-        cycle(seat, allocs, size, pointers);
-      }
+      cyclesOf(seat, cycles, allocs, size, pointers);
       bursts += 1;
       now = performance.now();
     } while (now < end);

@@ -9,8 +9,8 @@ import { random } from './random.mjs';
 const { FACTS } = await import(new URL('generated/facts.js', import.meta.resolve('warena')));
 const { layout } = FACTS;
 
-/** Calls of the module's `alloc` and `free` in this thread so far. */
-const calls = { alloc: 0, free: 0 };
+/** Calls of the module's `alloc` and `free_object` in this thread so far. */
+const calls = { alloc: 0, free_object: 0 };
 /** The module's exports as they are, and the seats that `attach` returned. */
 let exported;
 const seats = [];
@@ -50,7 +50,7 @@ export async function callAtRandom(_, { seed, steps, options, direct }) {
     ? (bytes) => exported.alloc(seat, bytes) >>> 0 || arena.alloc(bytes)
     : (bytes) => arena.alloc(bytes);
   const free = direct
-    ? (pointer) => void (exported.free(seat, pointer) || arena.free(pointer))
+    ? (pointer) => void (exported.free_object(seat, pointer) || arena.free(pointer))
     : (pointer) => arena.free(pointer);
   const held = [];
   const freed = [];
@@ -143,7 +143,7 @@ export async function countHits(_, { seed, steps, options }) {
     } else {
       const [{ pointer, bytes }] = held.splice(below(held.length), 1);
       const isHit = fill[orderOf(bytes)] < config.capacity;
-      call('free', isHit, () => arena.free(pointer));
+      call('free_object', isHit, () => arena.free(pointer));
     }
   }
   held.forEach(({ pointer }) => arena.free(pointer));

@@ -1,5 +1,6 @@
 /** What agents do on a shared arena. Every object carries a stamp of who allocated it, and when. */
 import assert from 'node:assert/strict';
+import { pathToFileURL } from 'node:url';
 import { Arena } from 'warena';
 import { random } from './random.mjs';
 
@@ -217,4 +218,20 @@ export async function freeAll(handle, { pointers }) {
   });
   arena.detach();
   return { codes };
+}
+
+/** Cycles of a module that imports C's names; how many were not done. */
+export async function importCNames(handle) {
+  const address = pathToFileURL(`${process.env.WARENA_ROOT}/benches/host/importer.mjs`).href;
+  const { importer } = await import(address);
+  const arena = await Arena.attach(handle);
+  const array = arena.alloc(4 * 100);
+  const cycles = importer(arena.memory, arena.cNames());
+  let missing = 0;
+  for (const size of [16, 64, 1000, 5000]) {
+    missing += cycles(300, 100, size, array);
+  }
+  arena.free(array);
+  arena.detach();
+  return missing;
 }

@@ -59,6 +59,15 @@ pub(crate) fn leave_text(value: impl Display) {
     });
 }
 
+/// Leaves a sentence, and throws it as an error of JavaScript.
+pub(crate) fn throw(value: impl Display) -> ! {
+    leave_text(value);
+    // On the stack, and nothing on the heap: what is thrown from here runs no destructor.
+    let text = TEXT_LEFT.get();
+    let used = text.get(..TEXT_LENGTH.get()).unwrap_or(&text);
+    wasm_bindgen::throw_str(std::str::from_utf8(used).unwrap_or("a call of C was refused"))
+}
+
 /// The array through which pointers are passed, both ways.
 pub(crate) fn with_pointers<T>(use_it: impl FnOnce(&[Cell<u32>]) -> T) -> T {
     POINTERS.with(|pointers| use_it(cells(pointers)))

@@ -7,6 +7,7 @@
 
 use crate::answer::leave_figures;
 use crate::arenas;
+use crate::c;
 use crate::refusal::{Left, done, leave};
 use std::mem::ManuallyDrop;
 use warena::{Arena, ArenaError, Config, Context, WasmMemory, Worker};
@@ -149,6 +150,7 @@ pub unsafe fn flush(seat: u32) -> bool {
 pub unsafe fn detach(seat: u32) -> bool {
     // SAFETY: the caller promises its own attached seat.
     let worker = ManuallyDrop::into_inner(unsafe { worker(seat) });
+    c::leave(seat);
     done(worker.detach().map_err(|(busy, worker)| {
         // Dropping it would try to detach once more; the package keeps the seat instead.
         let _seat = worker.into_address();

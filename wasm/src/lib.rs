@@ -12,6 +12,7 @@
 //! | [`arena`] | make an arena and grow it, take and give up a seat, figures, proof |
 //! | [`object`] | allocate, resize, free one object; ask about one |
 //! | [`bulk`] | allocate and free many at once |
+//! | [`c`] | C's names, for other modules on this memory |
 //! | `death` | for tests, in builds with that feature: agents that stand still at any of their writes |
 //! | [`reap`] | take in what an agent that has ended left |
 //! | [`refusal`] | why a call was refused, as JavaScript sees it |
@@ -32,6 +33,7 @@ pub mod answer;
 pub mod arena;
 pub mod arenas;
 pub mod bulk;
+pub mod c;
 #[cfg(feature = "death")]
 pub mod death;
 pub mod facts;

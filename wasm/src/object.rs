@@ -85,7 +85,7 @@ pub unsafe fn alloc_nogrow(seat: u32, bytes: u32) -> u32 {
 ///
 /// As [`alloc`].
 #[wasm_bindgen]
-pub unsafe fn realloc(seat: u32, pointer: u32, bytes: u32) -> u32 {
+pub unsafe fn realloc_object(seat: u32, pointer: u32, bytes: u32) -> u32 {
     let pointer = Memory::LINEAR.pointer(pointer);
     // SAFETY: the caller promises its own attached seat; the core checks the pointer.
     answer(unsafe { worker(seat) }.realloc(pointer, bytes as usize))
@@ -97,12 +97,12 @@ pub unsafe fn realloc(seat: u32, pointer: u32, bytes: u32) -> u32 {
 ///
 /// As [`alloc`].
 #[wasm_bindgen]
-pub unsafe fn free(seat: u32, pointer: u32) -> bool {
+pub unsafe fn free_object(seat: u32, pointer: u32) -> bool {
     // SAFETY: the caller promises its own attached seat; the core checks the pointer.
     done(unsafe { worker(seat) }.free(Memory::LINEAR.pointer(pointer)))
 }
 
-/// [`free`] in constant time.
+/// [`free_object`] in constant time.
 ///
 /// # Safety
 ///

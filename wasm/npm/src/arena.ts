@@ -13,6 +13,7 @@ import {
   unsignedAll,
 } from './argument.js';
 import { PIECE, passedPointers, readFigures } from './answer.js';
+import { cNames, type CNames } from './c_names.js';
 import { CLOSED, openCache, type Cache } from './cache.js';
 import { ArenaError, shown } from './error.js';
 import { FACTS } from './generated/facts.js';
@@ -186,7 +187,7 @@ export class Arena {
     }
     const details = { pointer: address, bytes };
     return call(`realloc(${shown(address)}, ${shown(bytes)})`, details, () =>
-      glue.realloc(this.#seat, address, bytes),
+      glue.realloc_object(this.#seat, address, bytes),
     );
   }
 
@@ -197,7 +198,7 @@ export class Arena {
    */
   free(pointer: number): void {
     if (!this.#push(pointer)) {
-      this.#free('free', pointer, glue.free);
+      this.#free('free', pointer, glue.free_object);
     }
   }
 
@@ -414,6 +415,18 @@ export class Arena {
   async vouch(slot: number): Promise<() => void> {
     this.#checkAttached('vouch');
     return vouchFor(this.#realm.memory, this.#header, slot);
+  }
+
+  /**
+   * C's `malloc` and its kin, as another module on {@link memory} imports them: in C, Zig or
+   * AssemblyScript. From this call on they serve this agent from this arena, until it is detached or
+   * another arena's names are asked for. What they allocate is the arena's like all else. Where there
+   * is no memory they answer 0; `free`, `realloc` and `malloc_usable_size` throw for what is no object.
+   */
+  cNames(): CNames {
+    this.#checkAttached('cNames()');
+    glue.serve_c(this.#seat);
+    return cNames();
   }
 
   /** Gives the seat up: what it caches goes back to the heap. Every later call throws. */

@@ -21,6 +21,7 @@
  */
 export { Arena } from './arena.js';
 export type { BulkRefusal } from './arena.js';
+export type { CNames } from './c_names.js';
 export {
   BlockState,
   CHUNK_BYTES,

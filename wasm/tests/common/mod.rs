@@ -141,8 +141,8 @@ pub fn bindings_refuse_by_name(may_wait: bool) {
         let pointer = object::alloc(seat, 100);
         assert!(pointer != 0 && pointer.is_multiple_of(128));
         assert_eq!(take_refusal(), 0);
-        assert!(object::free(seat, pointer));
-        assert!(!object::free(seat, pointer));
+        assert!(object::free_object(seat, pointer));
+        assert!(!object::free_object(seat, pointer));
         assert!(refused(Code::DoubleFree, "double free"));
         assert_eq!(take_refusal(), 0);
         assert_eq!(object::alloc(seat, 0), 0);
