@@ -1,6 +1,6 @@
 //! The benchmarks as a native program: producers are threads.
 
-use std::process::ExitCode;
+use std::io::Write;
 
 use anyhow::{Context, Result};
 use warena_benches::options::{HELP, Options};
@@ -11,14 +11,20 @@ use warena_benches::{crew, row, suite};
 #[global_allocator]
 static HEAP: warena::Global = warena::Global::new();
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
+fn main() {
+    let status = match run() {
+        Ok(()) => 0,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            1
         }
+    };
+    if let Err(error) = std::io::stdout().flush() {
+        eprintln!("error: {error}");
     }
+    // SAFETY: ends the process, with all that it has written by now. No exit handler is to run: rpmalloc's
+    // goes through what threads that have ended left behind, and crashed there in a third of the runs.
+    unsafe { libc::_exit(status) }
 }
 
 fn run() -> Result<()> {
