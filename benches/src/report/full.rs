@@ -26,7 +26,8 @@ const READING: &str = "\
 * A heap whose rounds take long has fewer of them, and one whose rounds take minutes is left out: both
   are said below the tables.
 * `global` is Warena as the program's `#[global_allocator]`, `javascript` the package, `exports` two
-  exported functions; `watched` is a worker of the visualiser while the page draws.
+  exported functions, `c-imports` the names of C that another module imports; `watched` is a worker of
+  the visualiser while the page draws.
 * wee_alloc is not here: it has no lock, and crashes with threads.
 * mimalloc in WebAssembly is its C code with the source of `libmimalloc-sys`, one lock changed: it
   gave up after 10,000 tries and went on unlocked.
@@ -36,7 +37,9 @@ const READING: &str = "\
 pub fn text(records: &[Record], files: &[String]) -> String {
     let mut text = format!(
         "# Benchmarks: the records\n\nWritten by `cargo xtask bench report`; `cargo xtask bench \
-         native|node|chrome --record` makes a record.\n\n{}\n\n## Targets\n\nThe worst cell counts, and \
+         native|node|chrome --record` makes a record.\n\n{}\n\n\
+         What was changed for speed, with the figures before and after, what was tried and dropped, and \
+         why a target is missed: [changes.md](changes.md).\n\n## Targets\n\nThe worst cell counts, and \
          stands beside its figure.\n\n{}\n## Reading\n\n{READING}",
         limits(records),
         against_targets(records)
