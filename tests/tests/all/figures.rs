@@ -290,3 +290,31 @@ fn a_snapshot_sees_every_block_as_the_figures_do() {
         unsafe { arena.destroy() }.unwrap();
     }
 }
+
+#[test]
+fn what_even_sizes_lose_is_estimated_well() {
+    let memory = MappedMemory::new(64 << 20).unwrap();
+    for (from, to) in [(1024, 2048), (4096, 8192), (65_536, 131_072)] {
+        let arena = arena(&memory, Config::DEFAULT);
+        let worker = arena.attach().unwrap();
+        let sizes = (from + 1..=to).step_by(from / 64);
+        let objects: Vec<_> = sizes
+            .clone()
+            .map(|size| worker.alloc(size).unwrap())
+            .collect();
+        let stats = arena.stats();
+        let lost = 1.0 - sizes.sum::<usize>() as f64 / stats.allocated_bytes as f64;
+        let Some(Rounding::Estimated(estimate)) = stats.internal_fragmentation() else {
+            panic!("not estimated");
+        };
+        assert!(
+            (estimate - lost).abs() < 0.02,
+            "{from}: {estimate} is not {lost}"
+        );
+        for object in objects {
+            worker.free(object.as_ptr()).unwrap();
+        }
+        drop(worker);
+        prove_idle(&arena);
+    }
+}
