@@ -220,9 +220,8 @@ impl<S: ChunkSource> Worker<'_, S> {
         Some(Ok(()))
     }
 
-    /// Takes a block out of the heap by `take`. If there is none, what the transfer caches hold goes back
-    /// first, since memory that grows is never given back on wasm; then the arena grows by a chunk; and
-    /// if it cannot, this worker's own cache is gathered too, which until then keeps what it reserved.
+    /// Takes a block out of the heap by `take`; grows by a chunk if there is none, and gathers
+    /// what the caches hold if it cannot grow.
     pub(super) fn take(
         &self,
         effort: Effort,
@@ -232,27 +231,18 @@ impl<S: ChunkSource> Worker<'_, S> {
         if let Some(taken) = take(&mut heap) {
             return Ok(taken);
         }
-        if effort.grow {
-            let transfers = &self.header.transfers;
-            if transfers.iter().any(|transfer| transfer.count.get() > 0) {
-                drop(heap);
-                self.gather_transfers(effort)?;
-                heap = self.heap(effort.patience)?;
-                if let Some(taken) = take(&mut heap) {
-                    return Ok(taken);
-                }
-            }
-            if heap.grow(self.source).is_some() {
-                return take(&mut heap).ok_or(AllocError::OutOfMemory);
-            }
+        if effort.grow && heap.grow(self.source).is_some() {
+            return take(&mut heap).ok_or(AllocError::OutOfMemory);
         }
         drop(heap);
         self.gather(effort)?;
         take(&mut self.heap(effort.patience)?).ok_or(AllocError::OutOfMemory)
     }
 
-    /// Returns what this worker and the transfer caches hold to the heap. Not for constant time: does
-    /// nothing then.
+    /// Returns what this worker and the transfer caches hold to the heap. Takes the heap lock
+    /// first, then that of a transfer cache, whose holders want no other: an object that is taken
+    /// out always has somewhere to go. Waits for either with no lock in hand. Not for constant time:
+    /// does nothing then.
     #[cfg_attr(
         all(target_family = "wasm", target_feature = "atomics"),
         optimize(size)
@@ -264,17 +254,6 @@ impl<S: ChunkSource> Worker<'_, S> {
         let mut heap = self.heap(effort.patience)?;
         self.flush_locked(&mut heap);
         drop(heap);
-        self.gather_transfers(effort)
-    }
-
-    /// Returns what the transfer caches hold to the heap. Takes the heap lock
-    /// first, then that of a transfer cache, whose holders want no other: an object that is taken
-    /// out always has somewhere to go. Waits for either with no lock in hand.
-    #[cfg_attr(
-        all(target_family = "wasm", target_feature = "atomics"),
-        optimize(size)
-    )]
-    fn gather_transfers(&self, effort: Effort) -> Result<(), Busy> {
         for (order, transfer) in (0..).zip(&self.header.transfers) {
             let entries = transfer.entries(self.memory);
             while transfer.count.get() > 0 {

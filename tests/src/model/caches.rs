@@ -192,14 +192,6 @@ impl Caches {
         self.transfers = Default::default();
     }
 
-    /// How often the heap's lock is taken to gather what is in transfer: 64 objects of an order at once.
-    pub fn locks_to_gather(&self) -> u64 {
-        let orders = self.transfers.iter();
-        orders
-            .map(|objects| objects.len().div_ceil(64) as u64)
-            .sum()
-    }
-
     /// Bytes in workers' caches.
     pub fn cached_bytes(&self) -> u64 {
         let stacks = self

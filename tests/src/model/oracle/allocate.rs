@@ -125,12 +125,12 @@ impl Oracle<'_> {
                 let brought = 1 + cached(&after) - cached(before);
                 self.caches.refilled(slot, asked.order(), brought as usize);
             }
-            Source::Heap => self.heap_was_asked(slot, asked, before, refused, locks, got.err()),
+            Source::Heap => self.heap_was_asked(slot, asked, refused, locks, got.err()),
         }
     }
 
     pub(super) fn alloc_bulk(&mut self, worker: usize, size: usize, n_order: u32, grow: bool) {
-        let (before, refused) = (self.arena.stats(), self.source.refused());
+        let (refused, locks) = (self.source.refused(), self.arena.stats().heap_locks);
         let mut out = [std::ptr::null_mut(); 128];
         let handle = &self.workers[worker];
         let result = if grow {
@@ -156,8 +156,8 @@ impl Oracle<'_> {
             gather: true,
             and_free: false,
         };
-        let locks = self.arena.stats().heap_locks - before.heap_locks;
-        self.heap_was_asked(slot, &asked, &before, refused, locks, result.err());
+        let locks = self.arena.stats().heap_locks - locks;
+        self.heap_was_asked(slot, &asked, refused, locks, result.err());
         let count = if result.is_ok() { 1 << n_order } else { 0 };
         for (index, &pointer) in out.iter().enumerate() {
             assert_eq!(pointer.is_null(), index >= count);
@@ -175,44 +175,30 @@ impl Oracle<'_> {
         &mut self,
         slot: u32,
         asked: &Asked,
-        before: &Stats,
         refused: u32,
         locks: u64,
         error: Option<AllocError>,
     ) {
-        let after = self.arena.stats();
-        let huge = asked.bytes >= CHUNK;
-        // The lock is taken once for a block, once more for a refill before it, and once for a free. To
-        // gather what is in transfer takes some more and one again for the block; to gather all, which
-        // comes of refused growth, one for the worker's own cache besides.
+        // Without gathering, the lock is taken once for a block, once more for a refill before it,
+        // and once for a free; gathering takes it at least twice more, besides the refill.
         let is_cached = asked.by_cache && self.caches.is_cached(asked.order());
-        let more = locks.saturating_sub(1 + u64::from(is_cached));
-        let for_transfers = self.caches.locks_to_gather();
-        let (drained, flushed) = if asked.grow && !huge && for_transfers > 0 {
-            (more > for_transfers, more >= for_transfers + 3)
-        } else {
-            (more >= 2, more >= 2)
-        };
-        assert!(asked.gather || !drained, "gathered in constant time");
-        if drained {
-            self.caches.drain_transfers();
-        }
-        if flushed {
+        let gathered = locks >= 3 + u64::from(is_cached);
+        if gathered {
+            assert!(asked.gather, "gathered in constant time");
             self.caches.flush(slot);
-        }
-        if !huge && after.chunks > before.chunks {
-            assert_eq!(after.in_transfer_bytes, 0, "grew with objects in transfer");
+            self.caches.drain_transfers();
         }
         let chunks = asked.bytes.div_ceil(CHUNK) as u32;
         if let Some(error) = error {
             assert_eq!(error, AllocError::OutOfMemory);
+            let huge = asked.bytes >= CHUNK;
             if asked.grow {
                 assert!(
-                    flushed && self.was_refused(refused, chunks),
+                    gathered && self.was_refused(refused, chunks),
                     "gave up early"
                 );
             } else {
-                assert!(huge || flushed == asked.gather, "gave up early");
+                assert!(huge || gathered == asked.gather, "gave up early");
             }
             let wanted = order_of(asked.alignment.max(asked.bytes) as u32);
             let large = free_blocks(self.source.memory(), self.arena)
