@@ -4,6 +4,7 @@ use super::super::How;
 use super::super::caches::Source;
 use super::{CHUNK, HUGE, Oracle};
 use crate::{block_bytes_of, free_blocks, whole_bytes};
+use std::ops::Range;
 use std::ptr::NonNull;
 use warena::{AllocError, ChunkSource, MAX_BLOCK_BYTES, Stats, order_of};
 
@@ -20,6 +21,8 @@ pub(super) struct Asked {
     pub(super) gather: bool,
     /// Whether what is counted includes one free.
     pub(super) and_free: bool,
+    /// Where it has itself freed what it did not need, having got nothing.
+    pub(super) gave_back: Range<u32>,
 }
 
 impl Asked {
@@ -87,6 +90,7 @@ impl Oracle<'_> {
             grow: !matches!(how, How::NoGrow | How::NoWait),
             gather: how != How::NoWait,
             and_free: false,
+            gave_back: 0..0,
         };
         let locks = self.arena.stats().heap_locks - before.heap_locks;
         let got = result.map(|pointer| self.address(pointer.as_ptr()));
@@ -155,6 +159,7 @@ impl Oracle<'_> {
             grow,
             gather: true,
             and_free: false,
+            gave_back: 0..0,
         };
         let locks = self.arena.stats().heap_locks - locks;
         self.heap_was_asked(slot, &asked, refused, locks, result.err());
@@ -202,7 +207,7 @@ impl Oracle<'_> {
             }
             let wanted = order_of(asked.alignment.max(asked.bytes) as u32);
             let large = free_blocks(self.source.memory(), self.arena)
-                .find(|&(_, free)| !huge && free >= wanted);
+                .find(|(start, free)| !huge && *free >= wanted && !asked.gave_back.contains(start));
             assert_eq!(large, None, "out of memory with a block free");
         }
     }

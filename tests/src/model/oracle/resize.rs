@@ -47,14 +47,6 @@ impl Oracle<'_> {
             return;
         }
         // It moves: an allocation, and a free if that succeeded.
-        let asked = Asked {
-            bytes: to,
-            alignment: whole_bytes(to).min(CHUNK),
-            by_cache: to < CHUNK,
-            grow: true,
-            gather: true,
-            and_free: true,
-        };
         let got = match result {
             // No memory for a small one elsewhere, so it shrank where it is, under the lock.
             Ok(()) if now == address => Err(AllocError::OutOfMemory),
@@ -65,6 +57,20 @@ impl Oracle<'_> {
         let slot = self.workers[worker].slot();
         let shrank = result.is_ok() && got.is_err();
         assert!(!shrank || to < from, "it grew over what it had no room for");
+        let end = if shrank {
+            address + from as u32
+        } else {
+            address
+        };
+        let asked = Asked {
+            bytes: to,
+            alignment: whole_bytes(to).min(CHUNK),
+            by_cache: to < CHUNK,
+            grow: true,
+            gather: true,
+            and_free: true,
+            gave_back: address..end,
+        };
         let locks = locks - u64::from(shrank);
         self.allocated(worker, &asked, &before, refused, locks, got);
         if got.is_ok() {
