@@ -24,10 +24,15 @@ const files = {
     const node = new AudioWorkletNode(context, 'allocating');
     node.connect(context.destination);
     const next = () => new Promise((done) => (node.port.onmessage = ({ data }) => done(data)));
-    const attached = next();
-    node.port.postMessage({ handle: arena.handle() });
-    const { slot, scope, error } = await attached;
-    if (error) throw new Error(error);
+    const attach = async (tries) => {
+      const attached = next();
+      node.port.postMessage({ handle: arena.handle() });
+      const { busy, error, ...answer } = await attached;
+      if (error) throw new Error(error);
+      // Whoever holds the heap may be off the processor for longer than a worklet tries.
+      return busy && tries > 0 ? attach(tries - 1) : answer;
+    };
+    const { slot, scope } = await attach(100);
     const living = await arena.reap(slot).catch(({ code }) => code);
     const end = await arena.vouch(slot);
     const vouched = await arena.reap(slot).catch(({ code }) => code);
@@ -61,7 +66,7 @@ const files = {
       held = [];
       constructor() {
         super();
-        this.port.onmessage = ({ data }) => this.hear(data).catch((error) => this.port.postMessage({ error: String(error) }));
+        this.port.onmessage = ({ data }) => this.hear(data).catch((error) => this.port.postMessage(error.code === 'Busy' ? { busy: true } : { error: String(error) }));
       }
       async hear(data) {
         if (data === 'stop') {
@@ -70,11 +75,11 @@ const files = {
           this.sound.objects = typeof this.arena.stats().ownedBytes;
           this.arena.flush();
           const { sound } = this;
-          this.arena = undefined;
+          this.arena = this.attached = undefined;
           this.port.postMessage(sound);
           return;
         }
-        const arena = await Arena.attach(data.handle);
+        const arena = (this.attached ??= await Arena.attach(data.handle));
         SIZES.forEach((bytes) => arena.reserve(bytes, 8));
         this.arena = arena;
         this.port.postMessage({ slot: arena.slot, scope: names.filter((name) => name in globalThis) });

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const host = '127.0.0.1';
@@ -55,7 +56,22 @@ export async function inBrowser(name, options, onProgress) {
       await ended;
     }
     await server.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+    await remove(profile);
+  }
+}
+
+/** Removes a profile, in which processes that the browser had started may still write for a moment. */
+async function remove(profile) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      rmSync(profile, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (tries === 100) {
+        throw error;
+      }
+      await pause(100);
+    }
   }
 }
 
