@@ -37,12 +37,17 @@ async function onRun(set, visit) {
 /** Waits until the cycles of these workers have risen from now on. */
 async function seeRise(page, numbers) {
   const before = await page.workers();
-  await page.waitFor(`the cycles of workers ${numbers} rise`, async () => {
-    const now = await page.workers();
+  let now;
+  const rose = async () => {
+    now = await page.workers();
     return (
       now.length === 4 &&
       numbers.every((number) => now[number].cycles > (before[number]?.cycles ?? 0))
     );
+  };
+  await page.waitFor(`the cycles of workers ${numbers} rise`, rose).catch((error) => {
+    error.message += `, of the workers ${JSON.stringify({ before, now })}`;
+    throw error;
   });
 }
 
