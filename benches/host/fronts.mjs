@@ -53,14 +53,14 @@ export async function fronts(own, entry) {
         words,
         close,
       }),
-      cycle: (seat, allocs, size, pointers) => {
+      cycles: repeat((seat, allocs, size, pointers) => {
         for (let index = 0; index < allocs; index += 1) {
           pointers[index] = arena.alloc(size);
         }
         for (let index = allocs - 1; index >= 0; index -= 1) {
           arena.free(pointers[index]);
         }
-      },
+      }),
     }),
     front('exports', {
       open: () => {
@@ -77,20 +77,19 @@ export async function fronts(own, entry) {
           close: () => own.seat_close(seat),
         };
       },
-      cycle: ({ seat }, allocs, size, pointers) => {
+      cycles: repeat(({ seat }, allocs, size, pointers) => {
         for (let index = 0; index < allocs; index += 1) {
           pointers[index] = own.seat_alloc(seat, size);
         }
         for (let index = allocs - 1; index >= 0; index -= 1) {
           own.seat_free(seat, pointers[index]);
         }
-      },
+      }),
     }),
   ];
 }
 
-/** One that is called for each cycle, or for many at once where the loop is not JavaScript's. */
-function front(name, { open, cycle, cycles = repeat(cycle) }) {
+function front(name, { open, cycles }) {
   return {
     allocator: 'warena',
     config: 'full',
@@ -99,6 +98,7 @@ function front(name, { open, cycle, cycles = repeat(cycle) }) {
   };
 }
 
+/** Many cycles of one that JavaScript makes. */
 const repeat = (cycle) => (seat, count, allocs, size, pointers) => {
   for (let index = 0; index < count; index += 1) {
     cycle(seat, allocs, size, pointers);

@@ -1,9 +1,9 @@
 //! Figures of an arena by order of its blocks.
 
 use crate::header::Header;
-use crate::heap::extent::FIRST_CUT_ORDER;
+use crate::heap::extent::Extent;
 use crate::memory::Memory;
-use crate::order::{CHUNK_ORDER, UNIT_BYTES, block_bytes};
+use crate::order::{CHUNK_ORDER, block_bytes, order_of};
 
 /// The blocks of one order, whole or cut short: objects times `block_bytes` are their bytes up to 4 KiB,
 /// and more than those above it. A sample, as [`Stats`](crate::Stats) is.
@@ -54,15 +54,7 @@ impl OrderStats {
 
     /// Bytes that nobody asked for, if every size that takes such a block is equally frequent.
     pub(crate) fn likely_padding(&self) -> u64 {
-        if self.block_bytes >= block_bytes(FIRST_CUT_ORDER) {
-            // A sixteenth of those cut to five and to six eighths, a quarter of all each; an eighth of the rest.
-            return self.allocated_objects * u64::from(self.block_bytes) * 3 / 32;
-        }
-        let smallest = if self.block_bytes == UNIT_BYTES {
-            1
-        } else {
-            self.block_bytes / 2 + 1
-        };
-        self.allocated_objects * u64::from(self.block_bytes - smallest) / 2
+        let order = order_of(self.block_bytes);
+        self.allocated_objects * u64::from(Extent::padding_of_two(order)) / 2
     }
 }

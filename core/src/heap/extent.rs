@@ -18,7 +18,7 @@
 //! | 0–15 | the whole block of that order |
 //! | 16–29 | by pairs, order 9 to 15: five and six eighths |
 
-use crate::order::{MAX_ORDER, UNIT_BYTES, block_units};
+use crate::order::{MAX_ORDER, UNIT_BYTES, block_bytes, block_units};
 
 /// The smallest order whose blocks are cut short: requests above 4 KiB. Smaller ones are worth more
 /// in a cache, which holds whole ones.
@@ -57,6 +57,17 @@ impl Extent {
             return Self::whole(order);
         }
         Self(FIRST_CUT + (2 * (order - FIRST_CUT_ORDER) + eighths - FIVE) as u8)
+    }
+
+    /// Bytes that two blocks for sizes of `order` leave unasked, if every such size is equally frequent.
+    pub(crate) const fn padding_of_two(order: u32) -> u32 {
+        let bytes = block_bytes(order);
+        if order >= FIRST_CUT_ORDER {
+            // A sixteenth of those cut to five and to six eighths, a quarter of all each; an eighth of the rest.
+            return bytes * 3 / 16;
+        }
+        let smallest = if order == 0 { 1 } else { bytes / 2 + 1 };
+        bytes - smallest
     }
 
     /// The extent of this code, if there is one.
