@@ -150,12 +150,15 @@ pub unsafe fn flush(seat: u32) -> bool {
 pub unsafe fn detach(seat: u32) -> bool {
     // SAFETY: the caller promises its own attached seat.
     let worker = ManuallyDrop::into_inner(unsafe { worker(seat) });
-    c::leave(seat);
-    done(worker.detach().map_err(|(busy, worker)| {
+    let given_up = done(worker.detach().map_err(|(busy, worker)| {
         // Dropping it would try to detach once more; the package keeps the seat instead.
         let _seat = worker.into_address();
         busy
-    }))
+    }));
+    if given_up {
+        c::leave(seat);
+    }
+    given_up
 }
 
 /// Adds up to `count` chunks to the arena; one more than it got before a maximum was reached, or 0

@@ -31,7 +31,7 @@ pub unsafe fn serve_c(seat: u32) {
     SEAT.set(seat);
 }
 
-/// Has C's names served from a seat no more that is about to be given up.
+/// Has C's names served from a seat no more that was given up.
 pub(crate) fn leave(seat: u32) {
     if SEAT.get() == seat {
         SEAT.set(0);

@@ -26,6 +26,11 @@ fn reentry_is_deferred() {
 }
 
 #[wasm_bindgen_test]
+fn a_busy_detach_changes_nothing() {
+    common::a_busy_detach_changes_nothing(Context::MayWait);
+}
+
+#[wasm_bindgen_test]
 fn bindings_refuse_by_name() {
     common::bindings_refuse_by_name(true);
 }

@@ -1,8 +1,9 @@
 //! What holds in every host: one agent, the core on linear memory, and the bindings around it.
 
+use std::hint::black_box;
 use warena::{AllocError, Arena, Config, Context, FreeError, MAX_BLOCK_BYTES, WasmMemory};
 use warena_wasm::refusal::{Code, take_refusal};
-use warena_wasm::{answer, arena, bulk, object};
+use warena_wasm::{answer, arena, bulk, c, object};
 
 /// Objects of every size come back, through refills and spills, and the arena is in order.
 pub fn allocates_and_frees(context: Context) {
@@ -91,6 +92,33 @@ pub fn reentry_is_deferred(context: Context) {
     let stats = arena.stats();
     assert_eq!((stats.deferred_bytes, stats.deferred_frees), (0, 2));
     assert_eq!(stats.huge_chunks, 0);
+    drop(worker);
+    assert_eq!(arena.verify().unwrap().allocated_objects, 0);
+}
+
+/// A seat whose detach is refused is still this agent's, and still serves C's names.
+pub fn a_busy_detach_changes_nothing(context: Context) {
+    let arena = Arena::create(WasmMemory, Config::NO_CACHES, context).unwrap();
+    let worker = arena.attach().unwrap();
+    let interior = worker.alloc(100).unwrap().as_ptr().wrapping_add(16);
+    // SAFETY: a live arena's header, and a seat that is this agent's until it is given up.
+    unsafe {
+        let seat = arena::attach(arena.address(), context == Context::MayWait);
+        c::serve_c(seat);
+        // What is refused is reported under the lock, which this agent does not get once more.
+        worker.free_bulk(&[interior], |_, _| {
+            assert!(!arena::detach(seat));
+            assert!(refused(Code::Busy, "lock"));
+        });
+        let object = c::malloc(100);
+        assert!(worker.owns(object));
+        c::free(object);
+        assert!(arena::detach(seat));
+        // The optimizer knows a `malloc`, and takes one whose object nobody looks at as granted.
+        let none = black_box(c::malloc(100));
+        assert!(none.is_null(), "and once given up it does not");
+    }
+    worker.free(interior.wrapping_sub(16)).unwrap();
     drop(worker);
     assert_eq!(arena.verify().unwrap().allocated_objects, 0);
 }
