@@ -14,14 +14,18 @@ const shared = {
   // A worker that does what it is told, and says what came of it.
   'agent.js': `
     import { Arena } from 'warena';
-    let arena;
+    let arena, report;
     const told = {
       create: async () => (arena = await Arena.create({ maximumBytes: 64 << 20 })).handle(),
       attach: async (handle) => (arena = await Arena.attach(handle)).slot,
       cache: async () => arena.free(arena.alloc(64)),
       seats: async () => arena.stats().workers,
       verify: async () => arena.verify().allocatedObjects,
-      reaped: () => new Promise((done) => { const end = arena.on('reap', (report) => (end(), done(report))); }),
+      // Answered at once: whoever kills only after the answer knows that this worker listens.
+      listen: () => {
+        report = new Promise((done) => { const end = arena.on('reap', (heard) => (end(), done(heard))); });
+      },
+      reaped: () => report,
       // Its event loop does not turn meanwhile.
       block: async (milliseconds) => { const end = Date.now() + milliseconds; while (Date.now() < end); },
       work: async (seed) => {
@@ -127,12 +131,12 @@ test('where only workers are attached, the next one watches when the watcher die
       await worker.tell('attach', handle);
     }
     // Nobody but the dead would have been told of it.
-    let reaped = two.tell('reaped');
+    await two.tell('listen');
     one.kill();
-    const first = (await reaped).slots;
-    reaped = four.tell('reaped');
+    const first = (await two.tell('reaped')).slots;
+    await four.tell('listen');
     two.kill();
-    const second = (await reaped).slots;
+    const second = (await four.tell('reaped')).slots;
     const seats = await three.tell('seats');
     const objects = await three.tell('verify');
     document.title = JSON.stringify({ first, second, seats, objects });
@@ -147,12 +151,12 @@ test('a watcher whose event loop does not turn is relieved', async () => {
     const handle = await watcher.tell('create');
     await other.tell('attach', handle);
     await dying.tell('attach', handle);
+    await other.tell('listen');
     watcher.tell('block', 20_000);
-    const reaped = other.tell('reaped');
     await pause(100);
     const before = performance.now();
     dying.kill();
-    const { slots } = await reaped;
+    const { slots } = await other.tell('reaped');
     document.title = JSON.stringify({ slots, milliseconds: performance.now() - before });
   `);
   assert.equal(slots, 1);
